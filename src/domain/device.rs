@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Character device nodes: what the kernel's device control speaks of.
+
+use std::fmt;
+
+/// The major number that the kernel reserves for NVIDIA's GPUs and their control node.
+pub const NVIDIA_MAJOR: u32 = 195;
+
+/// A character device, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceNumber {
+    /// Major number: the driver.
+    pub major: u32,
+    /// Minor number: the device of that driver.
+    pub minor: u32,
+}
+
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// A node without which no container can use a GPU, or which it uses when it is there. Paths are relative to `/dev`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControlNode {
+    /// Path relative to the device directory.
+    pub path: &'static str,
+    /// Whether a container with GPUs cannot do without it.
+    pub needed: bool,
+}
+
+/// The control nodes that a container with GPUs gets, besides its GPUs. Their majors other than 195 are dynamic, so each
+/// is looked up by name at every launch.
+pub const CONTROL_NODES: [ControlNode; 4] = [
+    ControlNode { path: "nvidiactl", needed: true },
+    ControlNode { path: "nvidia-uvm", needed: false },
+    ControlNode { path: "nvidia-uvm-tools", needed: false },
+    ControlNode { path: "nvidia-modeset", needed: false },
+];
+
+/// The path of a GPU's node below the device directory.
+pub fn gpu_node(minor: u32) -> String {
+    format!("nvidia{minor}")
+}

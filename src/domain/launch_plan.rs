@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a container is launched with: its environment.
+//!
+//! Nothing here grants anything; the devices cgroup does. The variables tell well-behaved programs what was granted.
+
+use crate::domain::gpu::UnitId;
+
+/// Which GPUs a program may use, as NVIDIA's tools and CUDA read it.
+pub const VISIBLE_DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
+/// The word for "none, and do not even offer the driver".
+pub const NO_DEVICES: &str = "void";
+/// Makes CUDA number devices as NVML does.
+pub const DEVICE_ORDER: &str = "CUDA_DEVICE_ORDER";
+
+/// The environment of a container that holds `granted`. `is_set` tells whether somebody (the image, the task) chose a
+/// variable already: a choice of order is theirs to make, a list of devices is not.
+pub fn environment(granted: &[UnitId], is_set: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let visible = match granted {
+        [] => NO_DEVICES.to_owned(),
+        _ => granted.iter().map(UnitId::as_str).collect::<Vec<_>>().join(","),
+    };
+    let mut environment = vec![(VISIBLE_DEVICES.to_owned(), visible)];
+    if !granted.is_empty() && !is_set(DEVICE_ORDER) {
+        environment.push((DEVICE_ORDER.to_owned(), "PCI_BUS_ID".to_owned()));
+    }
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_granted_uuids_are_named_and_none_is_void() {
+        let two = [UnitId::new("GPU-1"), UnitId::new("GPU-2")];
+        let pairs = |list: Vec<(String, String)>| list.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>();
+        assert_eq!(
+            pairs(environment(&two, |_| false)),
+            ["NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-2", "CUDA_DEVICE_ORDER=PCI_BUS_ID"]
+        );
+        assert_eq!(pairs(environment(&[], |_| false)), ["NVIDIA_VISIBLE_DEVICES=void"]);
+    }
+
+    #[test]
+    fn an_order_that_was_chosen_stays() {
+        let one = [UnitId::new("GPU-1")];
+        let environment = environment(&one, |name| name == DEVICE_ORDER || name == VISIBLE_DEVICES);
+        assert_eq!(environment, [("NVIDIA_VISIBLE_DEVICES".to_owned(), "GPU-1".to_owned())]);
+    }
+}
