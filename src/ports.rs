@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The seams to the machine. Each trait has one contract test that its real and its fake side both pass
+//! (`tests/contract_*.rs`).
+
+pub mod dev_nodes;
+pub mod device_cgroup;
+pub mod driver_proc;
+pub mod nvml;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the driver says under `/proc/driver/nvidia`: at once, without NVML.
+
+use crate::domain::gpu::{PciAddress, UnitId};
+
+/// One GPU as `gpus/<pci>/information` tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcGpu {
+    /// Its UUID.
+    pub uuid: UnitId,
+    /// Where it sits.
+    pub pci: PciAddress,
+    /// Its minor number.
+    pub minor: u32,
+    /// Its marketing name.
+    pub model: Option<String>,
+    /// Whether the driver was told to leave it alone (`GPU Excluded: Yes`).
+    pub excluded: bool,
+}
+
+/// What the whole tree says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcReport {
+    /// The loaded kernel module's version, for example `580.159.04`; none when the module is not loaded.
+    pub driver_version: Option<String>,
+    /// The GPUs, by PCI address.
+    pub gpus: Vec<ProcGpu>,
+    /// GPUs that have an entry which cannot be used, and why: they are set aside, never fatal.
+    pub problems: Vec<String>,
+}
+
+/// The driver's tree.
+pub trait DriverProc: Send {
+    /// Reads the tree; an absent one is an empty report. Never blocks on NVML.
+    fn read(&self) -> ProcReport;
+}

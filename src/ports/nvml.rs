@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! NVML, behind a time limit: the library may be missing, broken, or never return.
+
+use crate::domain::gpu::{PciAddress, UnitId};
+use std::time::Duration;
+
+/// One MIG compute instance as NVML tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NvmlMig {
+    /// Its UUID.
+    pub uuid: UnitId,
+    /// GPU instance number.
+    pub gpu_instance: u32,
+    /// Compute instance number.
+    pub compute_instance: u32,
+    /// Memory in bytes; none when not told.
+    pub memory_bytes: Option<u64>,
+    /// Name as NVML gives it, for example `NVIDIA H200 MIG 1g.18gb`.
+    pub name: Option<String>,
+}
+
+/// One GPU as NVML tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NvmlGpu {
+    /// NVML's index.
+    pub index: u32,
+    /// Its UUID.
+    pub uuid: UnitId,
+    /// Where it sits.
+    pub pci: PciAddress,
+    /// Its minor number.
+    pub minor: u32,
+    /// Its marketing name; none when not told.
+    pub name: Option<String>,
+    /// Memory in bytes; none when not supported (unified-memory machines).
+    pub memory_bytes: Option<u64>,
+    /// The MIG instances; none when MIG is off or not supported.
+    pub mig: Option<Vec<NvmlMig>>,
+}
+
+/// What NVML says of the whole machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Survey {
+    /// Driver version.
+    pub driver_version: Option<String>,
+    /// The GPUs that answered, by index.
+    pub gpus: Vec<NvmlGpu>,
+    /// GPUs that did not, in words with their index: set aside, never fatal.
+    pub problems: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NvmlFailure {
+    /// No library to load: a machine without a driver.
+    #[error("cannot load {library}: {reason}")]
+    Library {
+        /// What was tried.
+        library: String,
+        /// The loader's reason.
+        reason: String,
+    },
+    /// The library is there, a call failed: a broken or unloaded driver.
+    #[error("{call} failed: {reason}")]
+    Call {
+        /// NVML's function.
+        call: String,
+        /// NVML's reason.
+        reason: String,
+    },
+    /// A call did not return in time; its thread is left alone.
+    #[error("{call} did not return within {limit:?}")]
+    Timeout {
+        /// NVML's function.
+        call: String,
+        /// The limit of one call.
+        limit: Duration,
+    },
+    /// An earlier call still has not returned, so nothing was asked.
+    #[error("not asked: {call} has not returned for {since:?}")]
+    Stuck {
+        /// NVML's function.
+        call: String,
+        /// How long it has been.
+        since: Duration,
+    },
+}
+
+/// Takes the answer, once, on a thread of the port's own.
+pub type Done<T> = Box<dyn FnOnce(Result<T, NvmlFailure>) + Send>;
+
+/// NVML.
+pub trait Nvml: Send {
+    /// Asks for everything; returns at once. `done` is called exactly once, after at most the limit of a call past the
+    /// last call that returned.
+    fn survey(&self, done: Done<Survey>);
+}
