@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From text to settings: the modules' parameters and the agent's own flags. Everything here is a pure function, and
+//! everything that is not understood is refused, with the key, the value and the accepted form: a parameter that is
+//! silently ignored is found when the wrong container already has the GPU.
+
+pub mod error;
+pub mod flags;
+pub mod keys;
+pub mod parameters;
+pub mod resources_flag;
+pub mod rules;
+mod values;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use error::{ConfigError, ConfigErrorKind};
+pub use flags::MesosFlags;
+pub use keys::{KEYS, Key};
+pub use parameters::SharedParameters;
+
+use crate::domain::selection::Selection;
+
+/// The settings of all modules of one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Which GPUs are handed out.
+    pub gpus: Selection,
+    /// NVML's library; none: as the driver installs it, by its usual names.
+    pub nvml_library: Option<PathBuf>,
+    /// How long one NVML call may take before its answers count as unknown.
+    pub nvml_timeout: Duration,
+    /// How long a start may wait for NVML where the driver's tree under `/proc` says nothing.
+    pub discovery_wait: Duration,
+    /// The driver's tree.
+    pub proc_dir: PathBuf,
+    /// Where device nodes are.
+    pub dev_dir: PathBuf,
+    /// The agent's `--cgroups_root`: its folder below each hierarchy, without slashes around it.
+    pub cgroups_root: String,
+    /// The agent's `--cgroups_hierarchy`: where the hierarchies are mounted.
+    pub cgroups_hierarchy: PathBuf,
+}
+
+impl Config {
+    /// Settings from parameters, and from the agent's flags where it has flags of the same meaning.
+    pub fn from_parts(parameters: &[(String, String)], flags: &MesosFlags) -> Result<Self, ConfigError> {
+        let given = keys::check(parameters)?;
+        let value = |name| given.get(name).unwrap_or_else(|| keys::default_of(name));
+        let path = |name| values::path(name, value(name));
+        Ok(Self {
+            gpus: values::selection("gpus", value("gpus"))?,
+            nvml_library: given
+                .get("nvml_library")
+                .map(|text| values::path("nvml_library", text))
+                .transpose()?,
+            nvml_timeout: values::duration("nvml_timeout", value("nvml_timeout"), values::Zero::Refused)?,
+            discovery_wait: values::duration(
+                "discovery_wait",
+                value("discovery_wait"),
+                values::Zero::Accepted,
+            )?,
+            proc_dir: path("proc_dir")?,
+            dev_dir: path("dev_dir")?,
+            cgroups_root: values::agreed("cgroups_root", &given, flags, values::cgroup)?,
+            cgroups_hierarchy: values::agreed("cgroups_hierarchy", &given, flags, values::path)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

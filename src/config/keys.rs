@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The parameters there are, as a table: what modules.json may say, what the documentation and the tool print, and what
+//! every other key is compared with.
+
+use std::collections::HashMap;
+
+use super::error::{ConfigError, ConfigErrorKind, quoted};
+use crate::domain::selection;
+
+/// One parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What its value may be.
+    pub form: &'static str,
+    /// Its value when it is not given, or in parentheses where that comes from.
+    pub default: &'static str,
+    /// What it is for.
+    pub meaning: &'static str,
+}
+
+/// The form of a path.
+pub(super) const PATH: &str = "an absolute path without ..";
+/// The form of a folder below a cgroup hierarchy.
+pub(super) const CGROUP: &str = "a folder below the cgroup hierarchies, for example mesos, without ..";
+/// The form of a time that something takes.
+pub(super) const TIME_LIMIT: &str =
+    "a duration above 0 and up to 1hrs, for example 500ms, 2.5secs, 1mins (units: ns us ms secs mins hrs)";
+/// The form of a time that may be none.
+pub(super) const WAIT: &str =
+    "a duration from 0secs to 1hrs, for example 500ms, 2.5secs, 1mins (units: ns us ms secs mins hrs)";
+
+/// Every parameter. The modules of one process share them.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "gpus",
+        form: selection::FORM,
+        default: "all",
+        meaning: "which GPUs of the machine are handed out",
+    },
+    Key {
+        name: "nvml_library",
+        form: PATH,
+        default: "(the driver's own libnvidia-ml.so.1)",
+        meaning: "the NVML library to open",
+    },
+    Key {
+        name: "nvml_timeout",
+        form: TIME_LIMIT,
+        default: "30secs",
+        meaning: "how long one NVML call may take before its answer counts as unknown",
+    },
+    Key {
+        name: "discovery_wait",
+        form: WAIT,
+        default: "5secs",
+        meaning: "how long the agent's start may wait for NVML where the driver's tree under /proc names no GPU",
+    },
+    Key {
+        name: "proc_dir",
+        form: PATH,
+        default: "/proc/driver/nvidia",
+        meaning: "where the driver describes its GPUs",
+    },
+    Key {
+        name: "dev_dir",
+        form: PATH,
+        default: "/dev",
+        meaning: "where the device nodes are",
+    },
+    Key {
+        name: "cgroups_root",
+        form: CGROUP,
+        default: "(the agent's --cgroups_root, else mesos)",
+        meaning: "the agent's folder below the cgroup hierarchies",
+    },
+    Key {
+        name: "cgroups_hierarchy",
+        form: PATH,
+        default: "(the agent's --cgroups_hierarchy, else /sys/fs/cgroup)",
+        meaning: "where the cgroup hierarchies are mounted",
+    },
+];
+
+/// What a set of parameters gives, by key.
+#[derive(Debug)]
+pub(super) struct Given<'a>(HashMap<&'a str, &'a str>);
+
+impl<'a> Given<'a> {
+    /// The value of a key, when it is given.
+    pub(super) fn get(&self, key: &str) -> Option<&'a str> {
+        self.0.get(key).copied()
+    }
+}
+
+/// The value that a key has when it is not given, for keys whose default is a value.
+pub(super) fn default_of(name: &str) -> &'static str {
+    KEYS.iter()
+        .find(|key| key.name == name)
+        .map_or("", |key| key.default)
+}
+
+/// Refuses keys that do not exist or come twice.
+pub(super) fn check(parameters: &[(String, String)]) -> Result<Given<'_>, ConfigError> {
+    let mut given = HashMap::new();
+    for (key, value) in parameters {
+        if !KEYS.iter().any(|known| known.name == key) {
+            return Err(unknown(key, value));
+        }
+        if let Some(first) = given.insert(key.as_str(), value.as_str()) {
+            return Err(duplicate(key, first, value, ""));
+        }
+    }
+    Ok(Given(given))
+}
+
+/// A key that one module gives twice; `by` says which, ` of <module>`, where that is known.
+pub(super) fn duplicate(key: &str, first: &str, second: &str, by: &str) -> ConfigError {
+    let (first, second) = (quoted(first), quoted(second));
+    let text = format!("parameter {key}{by} is given twice, as {first} and as {second}; give it once");
+    ConfigError::new(ConfigErrorKind::DuplicateKey, text)
+}
+
+fn unknown(key: &str, value: &str) -> ConfigError {
+    let nearest = KEYS
+        .iter()
+        .map(|known| (distance(key, known.name), known.name))
+        .min();
+    // More than a third of the letters wrong is another word, not a slip.
+    let hint = match nearest {
+        Some((wrong, name)) if wrong <= name.len() / 3 => format!(" (nearest: {name})"),
+        _ => String::new(),
+    };
+    let names: Vec<&str> = KEYS.iter().map(|known| known.name).collect();
+    // A key is shown as it is only when it looks like one.
+    let plain = !key.is_empty() && key.len() <= 64 && key.bytes().all(|b| b.is_ascii_graphic());
+    let key = if plain { key.to_owned() } else { quoted(key) };
+    let text = format!(
+        "parameter {key}={} does not exist{hint}; accepted: {}",
+        quoted(value),
+        names.join(", ")
+    );
+    ConfigError::new(ConfigErrorKind::UnknownKey, text)
+}
+
+/// How many letters must be changed, added or dropped to come from one word to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(!a.eq_ignore_ascii_case(b));
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(parameters: &[(&str, &str)]) -> Vec<(String, String)> {
+        parameters
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn the_table_names_each_key_once_and_says_all_of_it() {
+        for (nth, key) in KEYS.iter().enumerate() {
+            assert!(
+                KEYS[..nth].iter().all(|other| other.name != key.name),
+                "{}",
+                key.name
+            );
+            for text in [key.name, key.form, key.default, key.meaning] {
+                assert!(!text.is_empty() && !text.contains('\n'), "{}: {text:?}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_what_exists_and_the_nearest() {
+        let accepted = "accepted: gpus, nvml_library, nvml_timeout, discovery_wait, proc_dir, dev_dir, cgroups_root, \
+                        cgroups_hierarchy";
+        for (key, shown, nearest) in [
+            ("gpu", "gpu", " (nearest: gpus)"),
+            ("GPUS", "GPUS", " (nearest: gpus)"),
+            ("nvml-timeout", "nvml-timeout", " (nearest: nvml_timeout)"),
+            ("mode", "mode", ""),
+            ("", "\"\"", ""),
+            ("a b\n", "\"a b\\n\"", ""),
+        ] {
+            let error = check(&pairs(&[(key, "x")])).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("parameter {shown}=\"x\" does not exist{nearest}; {accepted}")
+            );
+            assert_eq!(error.kind(), ConfigErrorKind::UnknownKey);
+        }
+    }
+
+    #[test]
+    fn a_key_given_twice_is_refused_even_with_the_same_value() {
+        for (first, second) in [("all", "0"), ("all", "all")] {
+            let error = check(&pairs(&[("gpus", first), ("gpus", second)])).unwrap_err();
+            let want = format!("parameter gpus is given twice, as {first:?} and as {second:?}; give it once");
+            assert_eq!(
+                (error.kind(), error.to_string()),
+                (ConfigErrorKind::DuplicateKey, want)
+            );
+        }
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tables of what parameters mean and how each wrong one is refused.
+
+use super::*;
+
+fn pairs(parameters: &[(&str, &str)]) -> Vec<(String, String)> {
+    parameters
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn flags(argv: &[&str]) -> MesosFlags {
+    let argv: Vec<String> = std::iter::once("mesos-agent")
+        .chain(argv.iter().copied())
+        .map(str::to_owned)
+        .collect();
+    MesosFlags::parse(&argv, &[], &|_| Err(std::io::ErrorKind::NotFound.into()))
+}
+
+fn config(parameters: &[(&str, &str)], argv: &[&str]) -> Result<Config, ConfigError> {
+    Config::from_parts(&pairs(parameters), &flags(argv))
+}
+
+fn default() -> Config {
+    config(&[], &[]).unwrap()
+}
+
+#[test]
+fn without_parameters_everything_has_its_default() {
+    let want = Config {
+        gpus: Selection::all(),
+        nvml_library: None,
+        nvml_timeout: Duration::from_secs(30),
+        discovery_wait: Duration::from_secs(5),
+        proc_dir: "/proc/driver/nvidia".into(),
+        dev_dir: "/dev".into(),
+        cgroups_root: "mesos".into(),
+        cgroups_hierarchy: "/sys/fs/cgroup".into(),
+    };
+    assert_eq!(default(), want);
+}
+
+#[test]
+fn the_defaults_that_the_table_prints_are_the_real_ones() {
+    for key in KEYS.iter().filter(|key| !key.default.starts_with('(')) {
+        assert_eq!(
+            config(&[(key.name, key.default)], &[]).unwrap(),
+            default(),
+            "{}",
+            key.name
+        );
+    }
+    for (key, value) in [("cgroups_root", "mesos"), ("cgroups_hierarchy", "/sys/fs/cgroup")] {
+        let printed = KEYS.iter().find(|known| known.name == key).unwrap().default;
+        assert!(printed.ends_with(&format!("else {value})")), "{printed}");
+        assert_eq!(config(&[(key, value)], &[]).unwrap(), default());
+    }
+}
+
+#[test]
+fn every_parameter_reaches_its_setting() {
+    for (key, value, want) in [
+        (
+            "gpus",
+            "0-3,!2",
+            Config {
+                gpus: Selection::parse("0-3,!2").unwrap(),
+                ..default()
+            },
+        ),
+        (
+            "nvml_library",
+            "/a/libnvidia-ml.so.1",
+            Config {
+                nvml_library: Some("/a/libnvidia-ml.so.1".into()),
+                ..default()
+            },
+        ),
+        (
+            "nvml_timeout",
+            "500ms",
+            Config {
+                nvml_timeout: Duration::from_millis(500),
+                ..default()
+            },
+        ),
+        (
+            "nvml_timeout",
+            "1.5secs",
+            Config {
+                nvml_timeout: Duration::from_millis(1500),
+                ..default()
+            },
+        ),
+        (
+            "nvml_timeout",
+            "250us",
+            Config {
+                nvml_timeout: Duration::from_micros(250),
+                ..default()
+            },
+        ),
+        (
+            "nvml_timeout",
+            "7ns",
+            Config {
+                nvml_timeout: Duration::from_nanos(7),
+                ..default()
+            },
+        ),
+        (
+            "nvml_timeout",
+            "1hrs",
+            Config {
+                nvml_timeout: Duration::from_secs(3600),
+                ..default()
+            },
+        ),
+        (
+            "nvml_timeout",
+            "0.01days",
+            Config {
+                nvml_timeout: Duration::from_secs(864),
+                ..default()
+            },
+        ),
+        (
+            "discovery_wait",
+            "2mins",
+            Config {
+                discovery_wait: Duration::from_secs(120),
+                ..default()
+            },
+        ),
+        (
+            "discovery_wait",
+            "0ns",
+            Config {
+                discovery_wait: Duration::ZERO,
+                ..default()
+            },
+        ),
+        (
+            "proc_dir",
+            "/p/",
+            Config {
+                proc_dir: "/p".into(),
+                ..default()
+            },
+        ),
+        (
+            "dev_dir",
+            "/d",
+            Config {
+                dev_dir: "/d".into(),
+                ..default()
+            },
+        ),
+        (
+            "cgroups_root",
+            "/a/b/",
+            Config {
+                cgroups_root: "a/b".into(),
+                ..default()
+            },
+        ),
+        (
+            "cgroups_hierarchy",
+            "/c",
+            Config {
+                cgroups_hierarchy: "/c".into(),
+                ..default()
+            },
+        ),
+    ] {
+        assert_eq!(config(&[(key, value)], &[]).as_ref(), Ok(&want), "{key}={value}");
+    }
+}
+
+#[test]
+fn a_wrong_value_is_refused_with_key_value_and_accepted_form() {
+    for (key, value) in [
+        ("gpus", ""),
+        ("gpus", "3-0"),
+        ("gpus", "1,1"),
+        ("nvml_library", "libnvidia-ml.so.1"),
+        ("nvml_library", ""),
+        ("nvml_timeout", "0secs"),
+        ("nvml_timeout", "0.0000000001ns"),
+        ("nvml_timeout", "5"),
+        ("nvml_timeout", "5s"),
+        ("nvml_timeout", "5 secs"),
+        ("nvml_timeout", "-5secs"),
+        ("nvml_timeout", "secs"),
+        ("nvml_timeout", "1.2.3secs"),
+        ("nvml_timeout", "1e2secs"),
+        ("nvml_timeout", "infsecs"),
+        ("nvml_timeout", "2hrs"),
+        ("nvml_timeout", "99999999999999999999999weeks"),
+        ("discovery_wait", ""),
+        ("discovery_wait", "1days"),
+        ("proc_dir", "proc"),
+        ("proc_dir", "/proc/../etc"),
+        ("dev_dir", "/dev\0"),
+        ("cgroups_root", "/"),
+        ("cgroups_root", "a/../b"),
+        ("cgroups_root", "a//b"),
+        ("cgroups_hierarchy", "cgroup"),
+    ] {
+        let error = config(&[(key, value)], &[]).unwrap_err();
+        let text = error.to_string();
+        assert_eq!(error.kind(), ConfigErrorKind::WrongValue, "{key}={value}");
+        assert!(
+            text.starts_with(&format!("parameter {key}={value:?}: ")),
+            "{text}"
+        );
+        let form = KEYS.iter().find(|known| known.name == key).unwrap().form;
+        assert_eq!(text.matches(&format!("accepted: {form}")).count(), 1, "{text}");
+        assert!(!text.contains('\n'), "{text}");
+    }
+}
+
+#[test]
+fn cgroup_settings_follow_the_agents_flags_and_may_not_contradict_them() {
+    let agent = ["--cgroups_root=/tb/", "--cgroups_hierarchy=/h"];
+    let want = Config {
+        cgroups_root: "tb".into(),
+        cgroups_hierarchy: "/h".into(),
+        ..default()
+    };
+    assert_eq!(config(&[], &agent), Ok(want.clone()));
+    assert_eq!(
+        config(&[("cgroups_root", "tb"), ("cgroups_hierarchy", "/h/")], &agent),
+        Ok(want)
+    );
+    for (key, value, flag) in [
+        ("cgroups_root", "mesos", "/tb/"),
+        ("cgroups_hierarchy", "/sys/fs/cgroup", "/h"),
+    ] {
+        let error = config(&[(key, value)], &agent).unwrap_err();
+        let want = format!(
+            "parameter {key}={value:?} contradicts the agent's --{key}={flag:?}; leave the parameter out"
+        );
+        assert_eq!(
+            (error.kind(), error.to_string()),
+            (ConfigErrorKind::Contradiction, want)
+        );
+    }
+    let error = config(&[], &["--cgroups_hierarchy=here"]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the agent's --cgroups_hierarchy=\"here\" cannot be used; accepted: an absolute path without .."
+    );
+}
