@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The real side of every port: the one place that touches the machine. Each file knows one thing of it and none
+//! decides anything; what comes back from a broken machine is data, so that an agent lives on.
+
+pub mod cgroup_v1;
+pub mod dev_nodes;
+pub mod driver_proc;
+mod gpu_identity;
+pub mod mesos_flags;
+pub mod nvml;
