@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the agent tells the master of its GPUs.
+
+pub mod resources;
