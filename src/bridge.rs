@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where Rust and C++ meet: translate, guard, compose. The only room with unsafe code, all of it at the edge: module
+//! records that Mesos reads, and promises that another thread completes.
+#![allow(unsafe_code)]
+
+mod exports;
+mod fault;
+mod ffi;
+mod guard;
+mod hook;
+mod isolator;
+mod logger;
+mod process;
+mod reply;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What crosses: bytes of Mesos's messages, numbers, texts, and the promises that Mesos waits on.
+
+use super::fault::fault_told;
+use super::hook::{HookCore, create_hook};
+use super::isolator::{IsolatorCore, create_isolator};
+
+#[allow(clippy::missing_safety_doc, missing_docs, unused_qualifications)] // What the macro writes.
+#[cxx::bridge(namespace = "mesos_gpu")]
+pub(super) mod bridge {
+    /// The wire bytes of one message of a list.
+    struct Message {
+        bytes: Vec<u8>,
+    }
+
+    extern "Rust" {
+        type IsolatorCore;
+        fn create_isolator(parameters: &[u8]) -> Result<Box<IsolatorCore>>;
+        fn recover(&self, states: Vec<Message>, orphans: Vec<Message>, reply: UniquePtr<NothingReply>);
+        fn prepare(&self, container: &[u8], config: &[u8], reply: UniquePtr<LaunchReply>);
+        fn isolate(&self, container: &[u8], pid: i32, reply: UniquePtr<NothingReply>);
+        fn watch(&self, container: &[u8], reply: UniquePtr<LimitationReply>);
+        fn update(&self, container: &[u8], resources: Vec<Message>, reply: UniquePtr<NothingReply>);
+        fn usage(&self, container: &[u8], reply: UniquePtr<UsageReply>);
+        fn status(&self, container: &[u8], reply: UniquePtr<StatusReply>);
+        fn cleanup(&self, container: &[u8], reply: UniquePtr<NothingReply>);
+    }
+
+    extern "Rust" {
+        type HookCore;
+        fn create_hook(parameters: &[u8]) -> Result<Box<HookCore>>;
+        fn resources(&self, slave_info: &[u8]) -> Result<Vec<Message>>;
+    }
+
+    extern "Rust" {
+        fn fault_told(entry: &str) -> bool;
+    }
+
+    unsafe extern "C++" {
+        include!("mesos_gpu/reply.hpp");
+        include!("mesos_gpu/log.hpp");
+
+        type NothingReply;
+        fn done(self: &NothingReply) -> Result<()>;
+        fn fail(self: &NothingReply, message: &str) -> Result<()>;
+
+        type LaunchReply;
+        fn launch(self: &LaunchReply, info: &[u8]) -> Result<()>;
+        fn nothing(self: &LaunchReply) -> Result<()>;
+        fn fail(self: &LaunchReply, message: &str) -> Result<()>;
+
+        type LimitationReply;
+        fn limit(self: &LimitationReply, limitation: &[u8]) -> Result<()>;
+        fn fail(self: &LimitationReply, message: &str) -> Result<()>;
+
+        type UsageReply;
+        fn usage(self: &UsageReply, statistics: &[u8]) -> Result<()>;
+        fn fail(self: &UsageReply, message: &str) -> Result<()>;
+
+        type StatusReply;
+        fn status(self: &StatusReply, status: &[u8]) -> Result<()>;
+        fn fail(self: &StatusReply, message: &str) -> Result<()>;
+
+        #[cxx_name = "logRecord"]
+        fn log_record(severity: i32, file: &[u8], line: i32, message: &str) -> Result<()>;
+    }
+}
