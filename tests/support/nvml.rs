@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! NVML without NVML: answers at once, late, never in time, or with a failure, as a story needs it.
+
+use mesos_gpu::ports::driver_proc::ProcGpu;
+use mesos_gpu::ports::nvml::{Done, Nvml, NvmlFailure, NvmlGpu, Survey};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a question is answered.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// With this, at once.
+    Now(Result<Survey, NvmlFailure>),
+    /// With what [`FakeNvml::release`] says, when it says so.
+    Late,
+    /// Not at all: a port that breaks its promise.
+    Never,
+    /// As NVML does that hangs in this call: with a time-out first, then, until [`FakeNvml::lift`], that it is stuck.
+    Hang(String),
+}
+
+/// NVML. Clones share it.
+#[derive(Clone)]
+pub struct FakeNvml {
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    script: VecDeque<Answer>,
+    usual: Answer,
+    held: Vec<Done<Survey>>,
+    stuck: Option<(String, Instant)>,
+    limit: Duration,
+    asked: usize,
+}
+
+impl FakeNvml {
+    /// Answers with this, unless told otherwise.
+    pub fn new(usual: Answer) -> Self {
+        let limit = Duration::from_millis(50);
+        let (script, held) = (VecDeque::new(), Vec::new());
+        Self {
+            state: Arc::new(Mutex::new(State {
+                script,
+                usual,
+                held,
+                stuck: None,
+                limit,
+                asked: 0,
+            })),
+        }
+    }
+
+    /// Answers with these GPUs.
+    pub fn with_gpus(version: &str, gpus: Vec<NvmlGpu>) -> Self {
+        Self::new(Answer::Now(Ok(survey(version, gpus))))
+    }
+
+    /// The next question that no earlier call claims is answered so.
+    pub fn next(&self, answer: Answer) {
+        self.state.lock().unwrap().script.push_back(answer);
+    }
+
+    /// From now on every question that no script claims is answered so.
+    pub fn usual(&self, answer: Answer) {
+        self.state.lock().unwrap().usual = answer;
+    }
+
+    /// Answers every question that waits for its late answer.
+    pub fn release(&self, result: Result<Survey, NvmlFailure>) {
+        let held = std::mem::take(&mut self.state.lock().unwrap().held);
+        for done in held {
+            reply(done, result.clone(), Duration::ZERO);
+        }
+    }
+
+    /// The hung call returns.
+    pub fn lift(&self) {
+        self.state.lock().unwrap().stuck = None;
+    }
+
+    /// How long a hang takes to be noticed.
+    pub fn limit(&self, limit: Duration) {
+        self.state.lock().unwrap().limit = limit;
+    }
+
+    /// How many questions came.
+    pub fn asked(&self) -> usize {
+        self.state.lock().unwrap().asked
+    }
+
+    /// How many wait for a late answer.
+    pub fn held(&self) -> usize {
+        self.state.lock().unwrap().held.len()
+    }
+}
+
+impl Nvml for FakeNvml {
+    fn survey(&self, done: Done<Survey>) {
+        let mut state = self.state.lock().unwrap();
+        state.asked += 1;
+        if let Some((call, since)) = state.stuck.clone() {
+            // One that is asked before the time-out is over is told after it.
+            let first = state.limit.saturating_sub(since.elapsed());
+            return reply(
+                done,
+                Err(NvmlFailure::Stuck {
+                    call,
+                    since: since.elapsed() + first,
+                }),
+                first,
+            );
+        }
+        let answer = state.script.pop_front().unwrap_or_else(|| state.usual.clone());
+        match answer {
+            Answer::Now(result) => reply(done, result, Duration::ZERO),
+            Answer::Late => state.held.push(done),
+            // Leaked rather than dropped: a dropped receiver could be noticed by its owner.
+            Answer::Never => std::mem::forget(done),
+            Answer::Hang(call) => {
+                state.stuck = Some((call.clone(), Instant::now()));
+                let limit = state.limit;
+                reply(done, Err(NvmlFailure::Timeout { call, limit }), limit);
+            }
+        }
+    }
+}
+
+/// Answers from a thread of its own, as the port promises.
+fn reply(done: Done<Survey>, result: Result<Survey, NvmlFailure>, after: Duration) {
+    thread::spawn(move || {
+        thread::sleep(after);
+        done(result);
+    });
+}
+
+/// A survey without problems.
+pub fn survey(version: &str, gpus: Vec<NvmlGpu>) -> Survey {
+    Survey {
+        driver_version: Some(version.to_owned()),
+        gpus,
+        problems: Vec::new(),
+    }
+}
+
+/// The GPU that `/proc` tells, as NVML tells it: with its index, 141 GiB of memory and MIG off.
+pub fn nvml_gpu(index: u32, gpu: &ProcGpu) -> NvmlGpu {
+    NvmlGpu {
+        index,
+        uuid: gpu.uuid.clone(),
+        pci: gpu.pci,
+        minor: gpu.minor,
+        name: gpu.model.clone(),
+        memory_bytes: Some(141 << 30),
+        mig: None,
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A running agent.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nix::unistd::Pid;
+use serde_json::json;
+
+use super::cgroups::Hierarchies;
+use super::ports::Port;
+use super::process::Process;
+use super::room::Room;
+use super::simulation::Simulated;
+use crate::error::Error;
+use crate::operator::Operator;
+
+/// A running agent. It ends when this is dropped; its containers end with the testbed.
+#[derive(Debug)]
+pub struct Agent {
+    process: Process,
+    name: String,
+    folder: PathBuf,
+    simulation: Option<Simulated>,
+    _port: Port,
+    // Last, so that the process has ended when the room goes.
+    _room: Arc<Room>,
+}
+
+impl Agent {
+    pub(super) fn new(
+        process: Process,
+        room: Arc<Room>,
+        port: Port,
+        name: String,
+        folder: PathBuf,
+        simulation: Option<Simulated>,
+    ) -> Self {
+        Self { process, name, folder, simulation, _port: port, _room: room }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// `127.0.0.1:<port>`.
+    pub fn address(&self) -> &str {
+        self.process.address()
+    }
+
+    /// All that it has printed, over all its starts.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// `--work_dir`, as the testbed sets it.
+    pub fn work_dir(&self) -> PathBuf {
+        self.folder.join("work")
+    }
+
+    /// `--runtime_dir`, as the testbed sets it.
+    pub fn runtime_dir(&self) -> PathBuf {
+        self.folder.join("run")
+    }
+
+    /// `--cgroups_root`, as the testbed sets it.
+    pub fn cgroups_root(&self) -> &str {
+        &self.name
+    }
+
+    /// The agent's private folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The simulated NVIDIA machine, for an agent that runs on one.
+    pub fn simulation(&self) -> Option<&fake_nvml::Simulation> {
+        self.simulation.as_ref().map(Simulated::get)
+    }
+
+    /// Waits until it has recovered and its operator API answers. An early death is an error with the log's end.
+    pub fn wait_ready(&mut self, patience: Duration) -> Result<(), Error> {
+        self.process.wait_for(&["GET_HEALTH", "GET_CONTAINERS"], patience)
+    }
+
+    /// The id that the master gave it, once it is registered.
+    pub fn id(&self) -> Option<String> {
+        let answer = self.operator().call(&json!({"type": "GET_AGENT"})).ok()?;
+        Some(answer.pointer("/get_agent/agent_info/id/value")?.as_str()?.to_owned())
+    }
+
+    /// Waits until it is ready and registered, and gives back its id.
+    pub fn wait_registered(&mut self, patience: Duration) -> Result<String, Error> {
+        let until = Instant::now() + patience;
+        self.wait_ready(patience)?;
+        loop {
+            if let Some(id) = self.id() {
+                return Ok(id);
+            }
+            self.process.check_alive()?;
+            if Instant::now() >= until {
+                let why = format!("{} s are over\n{}", patience.as_secs_f32(), self.process.tail());
+                return Err(Error::new("wait for the agent to register", why));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Its operator API.
+    pub fn operator(&self) -> Operator {
+        Operator::new(self.address())
+    }
+
+    /// The device rules of every container, by its path below the cgroups root (`c1`, `c1/mesos/kid`).
+    pub fn device_rules(&self) -> Result<BTreeMap<PathBuf, Vec<String>>, Error> {
+        Ok(Hierarchies::find()?.device_rules(&self.name))
+    }
+
+    /// Every process in its containers.
+    pub fn container_processes(&self) -> Result<Vec<Pid>, Error> {
+        Ok(Hierarchies::find()?.processes(&self.name))
+    }
+
+    /// `kill -9`.
+    pub fn kill9(&mut self) -> Result<(), Error> {
+        self.process.kill9()
+    }
+
+    /// SIGTERM, and waits for its end.
+    pub fn terminate(&mut self) -> Result<(), Error> {
+        self.process.terminate(Duration::from_secs(10))
+    }
+
+    /// Starts it again with the same flags, after killing it where it still runs.
+    pub fn restart(&mut self) -> Result<(), Error> {
+        self.process.restart()
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `testbed agent`: Mesos's agent with Mesos's flags.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::flags::Flags;
+use super::{leash, modules};
+use crate::base::Base;
+use crate::error::{Error, Tried};
+use crate::native::{self, Mesos};
+
+/// Names the folder of a simulated NVIDIA machine, in which the agent then runs.
+pub(crate) const SIMULATION: &str = "TESTBED_SIMULATION";
+
+pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
+    let flags = Flags::parse(arguments.get(1..).unwrap_or_default())?;
+    let (master, work_dir) = (flags.require("master")?, flags.require("work_dir")?);
+    // The simulation is a mount namespace, which only a process with one thread can move into as a whole.
+    if let Some(folder) = std::env::var_os(SIMULATION) {
+        fake_nvml::enter(Path::new(&folder))
+            .tried(|| format!("enter the simulated machine in {}", Path::new(&folder).display()))?;
+    }
+    listen(&flags, "5051");
+    leash::take()?;
+    let mesos = Mesos::open(&Base::obtain()?)?;
+    let id = mesos.agent_id()?;
+    mesos.initialize("testbed-agent", &id, "agent")?;
+    modules::load(&mesos, &flags)?;
+    let (estimator, controller) = (flags.get("resource_estimator"), flags.get("qos_controller"));
+    mesos.agent(&readable(arguments)?, &id, &master, &work_dir, estimator.as_deref(), controller.as_deref())
+}
+
+/// Tells libprocess where to listen: it reads variables of its own.
+pub(super) fn listen(flags: &Flags, port: &str) {
+    let ip = flags.get("ip").unwrap_or_else(|| "127.0.0.1".to_owned());
+    let port = flags.get("port").unwrap_or_else(|| port.to_owned());
+    native::set_variable("LIBPROCESS_IP", OsStr::new(&ip));
+    native::set_variable("LIBPROCESS_PORT", OsStr::new(&port));
+}
+
+/// Mesos takes JSON or `file://`, not the plain path that `--modules` may be here.
+fn readable(arguments: &[String]) -> Result<Vec<String>, Error> {
+    let arguments = arguments.iter().map(|argument| match argument.strip_prefix("--modules=") {
+        Some(value) => Ok(format!("--modules={}", modules::text(value)?)),
+        None => Ok(argument.clone()),
+    });
+    arguments.collect()
+}
