@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `cpp/`, `include/mesos_gpu` | Mesos's types, promises, factories; no decisions |
 //! | `include/mesos/1.11` | the module interface of Mesos 1.11 in our own words |
-//! | `bridge` | translate, guard, compose; the only unsafe code |
+//! | `bridge` | translate, guard, compose; unsafe code lives here and in `system/nvml/mig_ids.rs` only |
 //! | [`isolator`], [`advertise`] | the modules, one verb a file |
 //! | [`system`] | the real machine behind the ports |
 //! | [`agent`] | the one thread that owns the state, and discovery |

@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod agent;
 pub mod dev_nodes;
 pub mod device_cgroup;
 pub mod driver_proc;

@@ -35,7 +35,9 @@ impl Base {
 
     /// As [`Base::obtain`], with a cache of the caller's.
     pub fn obtain_in(cache: &Path) -> Result<Self, Error> {
-        let base = Self { folder: cache.join(format!("mesos-{VERSION}")) };
+        let base = Self {
+            folder: cache.join(format!("mesos-{VERSION}")),
+        };
         if base.complete() {
             return Ok(base);
         }
@@ -46,7 +48,9 @@ impl Base {
             .map_err(|(_, why)| Error::new(format!("lock {}", lock.display()), why))?;
         // Another process may have done it while we waited.
         if !base.library().is_file() {
-            base.place("download", &base.folder, |folder| download::library(&folder.join(LIBRARY)))?;
+            base.place("download", &base.folder, |folder| {
+                download::library(&folder.join(LIBRARY))
+            })?;
         }
         let stubs = base.folder.join(STUBS);
         if !stubs.is_dir() {
@@ -57,10 +61,15 @@ impl Base {
 
     /// A base that is known to be in `folder`.
     pub fn at(folder: &Path) -> Result<Self, Error> {
-        let base = Self { folder: folder.to_owned() };
+        let base = Self {
+            folder: folder.to_owned(),
+        };
         match base.complete() {
             true => Ok(base),
-            false => Err(Error::new(format!("use Mesos from {}", folder.display()), "it is not complete")),
+            false => Err(Error::new(
+                format!("use Mesos from {}", folder.display()),
+                "it is not complete",
+            )),
         }
     }
 
@@ -82,12 +91,18 @@ impl Base {
     /// Every library to open, in this order: the stubs, whose names then satisfy what the library asks for, and it.
     pub(crate) fn libraries(&self) -> Vec<PathBuf> {
         let folder = self.folder.join(STUBS);
-        stubs::NAMES.iter().map(|name| folder.join(name)).chain([self.library()]).collect()
+        stubs::NAMES
+            .iter()
+            .map(|name| folder.join(name))
+            .chain([self.library()])
+            .collect()
     }
 
     /// Copies the base for a user who may not enter the cache. Hard links where the file system allows them.
     pub(crate) fn copy_to(&self, folder: &Path) -> Result<Self, Error> {
-        let copy = Self { folder: folder.to_owned() };
+        let copy = Self {
+            folder: folder.to_owned(),
+        };
         fs::create_dir_all(folder.join(STUBS)).tried(|| format!("make the folder {}", folder.display()))?;
         for (from, to) in self.libraries().iter().zip(copy.libraries()) {
             copy_file(from, &to)?;
@@ -110,8 +125,9 @@ impl Base {
         // Only the holder of the lock is here: what lies there is the rest of a run that was killed.
         let _ = fs::remove_dir_all(&beside);
         fs::create_dir_all(&beside).tried(|| format!("make the folder {}", beside.display()))?;
-        let filled = fill(&beside)
-            .and_then(|()| fs::rename(&beside, place).tried(|| format!("move {what} to {}", place.display())));
+        let filled = fill(&beside).and_then(|()| {
+            fs::rename(&beside, place).tried(|| format!("move {what} to {}", place.display()))
+        });
         if filled.is_err() {
             let _ = fs::remove_dir_all(&beside);
         }
@@ -124,12 +140,18 @@ pub(crate) fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
     if fs::hard_link(from, to).is_ok() {
         return Ok(());
     }
-    fs::copy(from, to).map(|_| ()).tried(|| format!("copy {} to {}", from.display(), to.display()))
+    fs::copy(from, to)
+        .map(|_| ())
+        .tried(|| format!("copy {} to {}", from.display(), to.display()))
 }
 
 /// `MESOS_GPU_CACHE`, else the user's cache folder.
 fn cache() -> Result<PathBuf, Error> {
-    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     folder("MESOS_GPU_CACHE")
         .or_else(|| folder("XDG_CACHE_HOME").map(|cache| cache.join("mesos-gpu")))
         .or_else(|| folder("HOME").map(|home| home.join(".cache").join("mesos-gpu")))

@@ -34,7 +34,9 @@ pub struct Testbed {
 impl Testbed {
     /// Obtains Mesos where needed and makes an empty cluster.
     pub fn new() -> Result<Self, Error> {
-        Ok(Self { room: Arc::new(Room::new(Base::obtain()?)?) })
+        Ok(Self {
+            room: Arc::new(Room::new(Base::obtain()?)?),
+        })
     }
 
     /// A master to set up and start. A cluster has one.
@@ -63,16 +65,28 @@ impl Testbed {
         if current.file_name().is_some_and(|name| name == "testbed") {
             return Ok(current);
         }
-        let candidate = current.parent().and_then(Path::parent).map(|folder| folder.join("testbed"));
-        existing(candidate, "find the testbed program (cargo build -p mesos-gpu-testbed makes it)")
+        let candidate = current
+            .parent()
+            .and_then(Path::parent)
+            .map(|folder| folder.join("testbed"));
+        existing(
+            candidate,
+            "find the testbed program (cargo build -p mesos-gpu-testbed makes it)",
+        )
     }
 
     /// The module library of mesos-gpu that cargo built together with the testbed.
     pub fn module_library() -> Result<PathBuf, Error> {
         let program = Self::program()?;
         let folder = program.parent().unwrap_or(Path::new("."));
-        let places = [folder.join("deps/libmesos_gpu.so"), folder.join("libmesos_gpu.so")];
-        existing(places.into_iter().find(|path| path.is_file()), "find libmesos_gpu.so beside the testbed program")
+        let places = [
+            folder.join("deps/libmesos_gpu.so"),
+            folder.join("libmesos_gpu.so"),
+        ];
+        existing(
+            places.into_iter().find(|path| path.is_file()),
+            "find libmesos_gpu.so beside the testbed program",
+        )
     }
 }
 

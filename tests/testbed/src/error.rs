@@ -13,7 +13,10 @@ pub struct Error {
 impl Error {
     /// `tried` reads after "cannot": "read /proc/self/mounts".
     pub fn new(tried: impl Into<String>, why: impl fmt::Display) -> Self {
-        Self { tried: tried.into(), why: why.to_string() }
+        Self {
+            tried: tried.into(),
+            why: why.to_string(),
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use tasks::Work;
 /// How often the clock is looked at while nothing comes.
 const TICK: Duration = Duration::from_millis(200);
 
+/// After how long without a fitting offer the usual cause is named.
+const HINT: Duration = Duration::from_secs(5);
+
 /// `mesos-execute` with the arguments after the program's name: success only where every task finished.
 pub fn main(args: &[String]) -> ExitCode {
     match run(args) {
@@ -86,7 +89,14 @@ fn drive(
 
 /// Waits, for as long as it takes, for an offer that is large enough, and accepts it.
 fn place(framework: &Framework, work: &Work) -> Result<Offer, SchedulerError> {
+    let mut hint_at = Some(Instant::now() + HINT);
     loop {
+        if hint_at.is_some_and(|at| Instant::now() >= at) {
+            hint_at = None;
+            println!(
+                "no fitting offer yet (the master hides agents with GPUs without --framework_capabilities=GPU_RESOURCES)"
+            );
+        }
         let offer = match framework.next_offer(TICK) {
             Ok(offer) => offer,
             Err(SchedulerError::TimedOut { .. }) => continue,

@@ -2,15 +2,16 @@
 //! The one place where Rust calls into the C++ of `cpp/` and, through it, into Mesos.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_long};
-use std::os::unix::ffi::OsStrExt;
+mod strings;
+
+use std::ffi::{CStr, OsStr, c_char, c_int, c_long};
 use std::path::Path;
-use std::ptr;
 
 use nix::libc;
 
 use crate::base::Base;
 use crate::error::{Error, Tried};
+use strings::{Arguments, c_option, c_path, c_string, pointer};
 
 /// Mirrors `testbed_Agent` in cpp/agent.cpp.
 #[repr(C)]
@@ -111,16 +112,22 @@ impl Mesos {
     pub(crate) fn initialize_hooks(&self, hooks: &str) -> Result<(), Error> {
         let hooks = c_string(hooks)?;
         // SAFETY: it takes a NUL-terminated string that lives for the call and lets no exception out.
-        done("initialize hooks", unsafe { testbed_initialize_hooks(hooks.as_ptr()) })
+        done("initialize hooks", unsafe {
+            testbed_initialize_hooks(hooks.as_ptr())
+        })
     }
 
     /// The libprocess name of the next agent in this process.
     pub(crate) fn agent_id(&self) -> Result<String, Error> {
         let mut buffer = [0; 64];
         // SAFETY: it writes a NUL-terminated string of at most `size` bytes to `buffer`, which has that many.
-        done("name the agent", unsafe { testbed_agent_id(buffer.as_mut_ptr(), buffer.len()) })?;
+        done("name the agent", unsafe {
+            testbed_agent_id(buffer.as_mut_ptr(), buffer.len())
+        })?;
         // SAFETY: success means that `buffer` holds a NUL-terminated string; it outlives the borrow.
-        Ok(unsafe { CStr::from_ptr(buffer.as_ptr()) }.to_string_lossy().into_owned())
+        Ok(unsafe { CStr::from_ptr(buffer.as_ptr()) }
+            .to_string_lossy()
+            .into_owned())
     }
 
     /// Runs an agent for as long as the process lives.
@@ -182,7 +189,10 @@ impl Mesos {
     }
 
     /// Runs an io switchboard; it ends the process itself when it succeeds.
-    pub(crate) fn io_switchboard(&self, given: &crate::program::switchboard::Settings) -> Result<c_int, Error> {
+    pub(crate) fn io_switchboard(
+        &self,
+        given: &crate::program::switchboard::Settings,
+    ) -> Result<c_int, Error> {
         let socket = c_string(&given.socket)?;
         let given = Switchboard {
             tty: given.tty.into(),
@@ -193,37 +203,13 @@ impl Mesos {
             stderr_to: given.stderr_to,
             socket: socket.as_ptr(),
             wait_for_connection: given.wait_for_connection.into(),
-            heartbeat_nanoseconds: given.heartbeat.map_or(Ok(0), |time| c_long::try_from(time.as_nanos())).tried(
-                || "take --heartbeat_interval".to_owned(),
-            )?,
+            heartbeat_nanoseconds: given
+                .heartbeat
+                .map_or(Ok(0), |time| c_long::try_from(time.as_nanos()))
+                .tried(|| "take --heartbeat_interval".to_owned())?,
         };
         // SAFETY: `given` and its one NUL-terminated string live until it returns, and it lets no exception out.
         Ok(unsafe { testbed_io_switchboard(&given) })
-    }
-}
-
-/// `argc` and `argv` of a C program; the strings live as long as it.
-struct Arguments {
-    _strings: Vec<CString>,
-    pointers: Vec<*const c_char>,
-    count: c_int,
-}
-
-impl Arguments {
-    fn new(arguments: &[String]) -> Result<Self, Error> {
-        let strings = arguments.iter().map(|text| c_string(text)).collect::<Result<Vec<_>, _>>()?;
-        // The strings' bytes do not move when the vector that holds them does.
-        let pointers = strings.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect();
-        let count = c_int::try_from(strings.len()).tried(|| "count the arguments".to_owned())?;
-        Ok(Self { _strings: strings, pointers, count })
-    }
-
-    fn count(&self) -> c_int {
-        self.count
-    }
-
-    fn pointers(&self) -> *const *const c_char {
-        self.pointers.as_ptr()
     }
 }
 
@@ -234,27 +220,15 @@ fn done(what: &str, status: c_int) -> Result<(), Error> {
     }
 }
 
-fn c_string(text: &str) -> Result<CString, Error> {
-    CString::new(text).tried(|| format!("hand over {text:?}"))
-}
-
-fn c_path(path: &Path) -> Result<CString, Error> {
-    CString::new(path.as_os_str().as_bytes()).tried(|| format!("hand over {}", path.display()))
-}
-
-fn c_option(text: Option<&str>) -> Result<Option<CString>, Error> {
-    text.map(c_string).transpose()
-}
-
-fn pointer(text: Option<&CString>) -> *const c_char {
-    text.map_or(ptr::null(), |text| text.as_ptr())
-}
-
 fn last_dl_error() -> String {
     // SAFETY: `dlerror` may be called at any time; it answers null or a NUL-terminated string that stays until this
     // thread's next call of a dl function, and is copied before that.
     unsafe {
         let text = libc::dlerror();
-        if text.is_null() { "unknown error".to_owned() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
+        if text.is_null() {
+            "unknown error".to_owned()
+        } else {
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
     }
 }

@@ -58,8 +58,7 @@ impl Operator {
 
     /// Starts a standalone container, or a nested one with resources of its own where `id` has a parent.
     pub fn launch_container(&self, launch: &LaunchContainer) -> Result<(), ApiError> {
-        self.call(&json!({"type": "LAUNCH_CONTAINER", "launch_container": launch.with_resources()}))
-            .map(drop)
+        self.launch(&json!({"type": "LAUNCH_CONTAINER", "launch_container": launch.with_resources()}))
     }
 
     /// Starts a container nested in a running one. The call knows no resources, so none are sent.
@@ -80,7 +79,14 @@ impl Operator {
         let reply = self.client.post("/api/v1", body)?;
         if reply.status == 202 {
             let text = "a container with this id is there already".to_owned();
-            return accepted(body, Reply { status: 409, body: text }).map(drop);
+            return accepted(
+                body,
+                Reply {
+                    status: 202,
+                    body: text,
+                },
+            )
+            .map(drop);
         }
         accepted(body, reply).map(drop)
     }

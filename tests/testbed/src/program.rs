@@ -20,8 +20,12 @@ use crate::error::Error;
 use crate::native::Mesos;
 
 /// The names of Mesos's helper programs that this one answers to.
-pub(crate) const HELPERS: [&str; 4] =
-    ["mesos-containerizer", "mesos-io-switchboard", "mesos-executor", "mesos-default-executor"];
+pub(crate) const HELPERS: [&str; 4] = [
+    "mesos-containerizer",
+    "mesos-io-switchboard",
+    "mesos-executor",
+    "mesos-default-executor",
+];
 
 /// The link in a `launcher_dir` that leads to the base: Mesos clears the environment of its helpers, so nothing else
 /// could tell them.
@@ -34,10 +38,15 @@ const USAGE: &str = "usage: testbed master|agent [--flag=value …]
 
 /// Does what the name and the arguments of this process ask for.
 pub fn main() -> ExitCode {
-    let arguments: Vec<String> =
-        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     let path = PathBuf::from(arguments.first().map_or("testbed", String::as_str));
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     match name.as_str() {
         "mesos-containerizer" => answer(containerizer::main(&path, &arguments)),
         "mesos-io-switchboard" => answer(switchboard::main(&path, &arguments)),
@@ -79,6 +88,10 @@ fn answer(result: Result<i32, Error>) -> ExitCode {
 /// Opens Mesos for a helper that was started as `program`.
 fn open(program: &Path) -> Result<Mesos, Error> {
     let link = program.with_file_name(BASE_LINK);
-    let base = if link.exists() { Base::at(&link) } else { Base::obtain() };
+    let base = if link.exists() {
+        Base::at(&link)
+    } else {
+        Base::obtain()
+    };
     Mesos::open(&base?)
 }

@@ -81,7 +81,10 @@ impl Framework {
 
     /// The next offer that has at least these regular amounts; smaller ones are declined on the way.
     pub fn offer_with(&self, amounts: &[(&str, f64)], timeout: Duration) -> Result<Offer, SchedulerError> {
-        let wanted: Vec<String> = amounts.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+        let wanted: Vec<String> = amounts
+            .iter()
+            .map(|(name, value)| format!("{name}:{value}"))
+            .collect();
         let what = format!("an offer of {}", wanted.join(";"));
         let end = Instant::now() + timeout;
         loop {
@@ -190,7 +193,10 @@ impl Framework {
         if update.state == state {
             Ok(update)
         } else {
-            Err(SchedulerError::EndedAs { what, update: Box::new(update) })
+            Err(SchedulerError::EndedAs {
+                what,
+                update: Box::new(update),
+            })
         }
     }
 

@@ -47,17 +47,24 @@ pub(super) fn library(to: &Path) -> Result<(), Error> {
 
 fn pip() -> Command {
     let mut command = Command::new("python3");
-    command.args(["-m", "pip", "--disable-pip-version-check", "--no-input"]).stdin(Stdio::null());
+    command
+        .args(["-m", "pip", "--disable-pip-version-check", "--no-input"])
+        .stdin(Stdio::null());
     command
 }
 
 /// Runs `pip download` and gives back what it printed. It always fails: the archive has no build script inside, but
 /// by then it is unpacked.
 fn download(scratch: &Path, pip_at: Option<&Path>, progress: &mut Progress) -> Result<String, Error> {
-    let tried = || "run python3 -m pip (install python3 and pip, for example Debian's python3-pip)".to_owned();
+    let tried =
+        || "run python3 -m pip (install python3 and pip, for example Debian's python3-pip)".to_owned();
     let requirements = scratch.join("requirements.txt");
     let log = scratch.join("pip.log");
-    fs::write(&requirements, format!("{REQUIREMENT} --hash=sha256:{ARCHIVE_SHA256}\n")).tried(tried)?;
+    fs::write(
+        &requirements,
+        format!("{REQUIREMENT} --hash=sha256:{ARCHIVE_SHA256}\n"),
+    )
+    .tried(tried)?;
     let output = File::create(&log).tried(tried)?;
     let errors = output.try_clone().tried(tried)?;
     let mut command = pip();
@@ -65,7 +72,15 @@ fn download(scratch: &Path, pip_at: Option<&Path>, progress: &mut Progress) -> R
         command.env("PYTHONPATH", folder);
     }
     command
-        .args(["download", "--no-deps", "--no-clean", "--no-cache-dir", "--progress-bar", "off", "--dest"])
+        .args([
+            "download",
+            "--no-deps",
+            "--no-clean",
+            "--no-cache-dir",
+            "--progress-bar",
+            "off",
+            "--dest",
+        ])
         .arg(scratch.join("dest"))
         .arg("--requirement")
         .arg(&requirements)
@@ -86,12 +101,21 @@ fn refuses_version(log: &str) -> bool {
 }
 
 fn older_pip(to: &Path) -> Result<(), Error> {
-    let tried = || format!("install {OLD_PIP} for this download only (this pip refuses the version of {REQUIREMENT})");
-    let output =
-        pip().args(["install", "--quiet", "--target"]).arg(to).arg(OLD_PIP).output().tried(tried)?;
+    let tried = || {
+        format!("install {OLD_PIP} for this download only (this pip refuses the version of {REQUIREMENT})")
+    };
+    let output = pip()
+        .args(["install", "--quiet", "--target"])
+        .arg(to)
+        .arg(OLD_PIP)
+        .output()
+        .tried(tried)?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(Error::new(tried(), tail(&String::from_utf8_lossy(&output.stderr)))),
+        false => Err(Error::new(
+            tried(),
+            tail(&String::from_utf8_lossy(&output.stderr)),
+        )),
     }
 }
 
@@ -106,10 +130,17 @@ fn verify(library: &Path) -> Result<(), Error> {
             count => digest.update(&buffer[..count]),
         }
     }
-    let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let found: String = digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     match found == LIBRARY_SHA256 {
         true => Ok(()),
-        false => Err(Error::new(tried(), format!("it is {found}, expected {LIBRARY_SHA256}"))),
+        false => Err(Error::new(
+            tried(),
+            format!("it is {found}, expected {LIBRARY_SHA256}"),
+        )),
     }
 }
 
@@ -124,7 +155,9 @@ fn find(folder: &Path) -> Option<PathBuf> {
 }
 
 fn size(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return 0;
+    };
     let sizes = entries.flatten().map(|entry| match entry.metadata() {
         Ok(facts) if facts.is_dir() => size(&entry.path()),
         Ok(facts) => facts.len(),

@@ -14,7 +14,11 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn start(what: &'static str) -> Self {
         eprintln!("testbed: {what} …");
-        Self { what, started: Instant::now(), next: EVERY }
+        Self {
+            what,
+            started: Instant::now(),
+            next: EVERY,
+        }
     }
 
     /// `detail` is asked for only when a line is due.
@@ -27,6 +31,10 @@ impl Progress {
     }
 
     pub(super) fn done(self) {
-        eprintln!("testbed: {}: done in {:.1} s", self.what, self.started.elapsed().as_secs_f32());
+        eprintln!(
+            "testbed: {}: done in {:.1} s",
+            self.what,
+            self.started.elapsed().as_secs_f32()
+        );
     }
 }

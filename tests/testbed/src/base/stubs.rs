@@ -87,7 +87,9 @@ fn home(symbol: &Symbol) -> Option<&str> {
         (None, name) if name.starts_with("svn_txdelta") => Some("libsvn_delta-1.so.1"),
         (None, name) if name.starts_with("svn_") => Some("libsvn_subr-1.so.1"),
         // The library is also a Python extension; any stub may carry what it wants of the interpreter.
-        (None, name) if ["apr_", "Py", "_Py"].iter().any(|start| name.starts_with(start)) => Some("libapr-1.so.0"),
+        (None, name) if ["apr_", "Py", "_Py"].iter().any(|start| name.starts_with(start)) => {
+            Some("libapr-1.so.0")
+        }
         (None, _) => None,
     }
 }
@@ -115,7 +117,8 @@ fn version_script(symbols: &Symbols) -> String {
 }
 
 fn compile(name: &str, symbols: &Symbols, folder: &Path) -> Result<(), Error> {
-    let tried = || format!("compile the stub {name} (a C compiler is needed: gcc or clang, as `cc` or in CC)");
+    let tried =
+        || format!("compile the stub {name} (a C compiler is needed: gcc or clang, as `cc` or in CC)");
     let code = folder.join(format!("{name}.c"));
     fs::write(&code, source(symbols)).tried(tried)?;
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
@@ -128,7 +131,12 @@ fn compile(name: &str, symbols: &Symbols, folder: &Path) -> Result<(), Error> {
         fs::write(&path, script).tried(tried)?;
         command.arg(format!("-Wl,--version-script={}", path.display()));
     }
-    let output = command.arg("-o").arg(folder.join(name)).arg(&code).output().tried(tried)?;
+    let output = command
+        .arg("-o")
+        .arg(folder.join(name))
+        .arg(&code)
+        .output()
+        .tried(tried)?;
     match output.status.success() {
         true => Ok(()),
         false => Err(Error::new(tried(), String::from_utf8_lossy(&output.stderr))),

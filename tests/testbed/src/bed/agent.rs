@@ -38,7 +38,14 @@ impl Agent {
         folder: PathBuf,
         simulation: Option<Simulated>,
     ) -> Self {
-        Self { process, name, folder, simulation, _port: port, _room: room }
+        Self {
+            process,
+            name,
+            folder,
+            simulation,
+            _port: port,
+            _room: room,
+        }
     }
 
     /// Its process.
@@ -89,7 +96,12 @@ impl Agent {
     /// The id that the master gave it, once it is registered.
     pub fn id(&self) -> Option<String> {
         let answer = self.operator().call(&json!({"type": "GET_AGENT"})).ok()?;
-        Some(answer.pointer("/get_agent/agent_info/id/value")?.as_str()?.to_owned())
+        Some(
+            answer
+                .pointer("/get_agent/agent_info/id/value")?
+                .as_str()?
+                .to_owned(),
+        )
     }
 
     /// Waits until it is ready and registered, and gives back its id.

@@ -28,6 +28,7 @@ pub struct AgentBuilder {
     library: Option<PathBuf>,
     modules: Vec<serde_json::Value>,
     machine: Option<fake_nvml::Machine>,
+    loader_cache: bool,
     user: Option<(u32, u32)>,
 }
 
@@ -40,6 +41,7 @@ impl AgentBuilder {
             library: None,
             modules: Vec::new(),
             machine: None,
+            loader_cache: false,
             user: None,
         }
     }
@@ -79,7 +81,10 @@ impl AgentBuilder {
 
     /// Adds a module of the library to `--modules`, with its parameters.
     pub fn module(mut self, name: &str, parameters: &[(&str, &str)]) -> Self {
-        let parameters: Vec<_> = parameters.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+        let parameters: Vec<_> = parameters
+            .iter()
+            .map(|(key, value)| json!({"key": key, "value": value}))
+            .collect();
         self.modules.push(json!({"name": name, "parameters": parameters}));
         self
     }
@@ -93,6 +98,12 @@ impl AgentBuilder {
     /// Runs the agent on a simulated NVIDIA machine.
     pub fn machine(mut self, machine: &fake_nvml::Machine) -> Self {
         self.machine = Some(machine.clone());
+        self
+    }
+
+    /// Gives the simulated machine a loader cache that Mesos's own `gpu/nvidia` can read.
+    pub fn loader_cache(mut self) -> Self {
+        self.loader_cache = true;
         self
     }
 
@@ -112,9 +123,15 @@ impl AgentBuilder {
         let (program, base) = self.lent(&folder)?;
         launcher::make(&folder.join("launcher"), &program, &base)?;
         let simulation = match self.machine.take() {
-            Some(machine) => Some(Simulated::lay_out(&folder.join("machine"), &machine, &mut self.environment)?),
+            Some(machine) => Some(Simulated::lay_out(
+                &folder.join("machine"),
+                &machine,
+                self.loader_cache,
+            )?),
             None => None,
         };
+        self.environment
+            .extend(simulation.iter().flat_map(Simulated::environment));
         let flags = self.all_flags(&name, &folder, &port)?;
         self.room.owns_cgroup_root(&name);
         self.give(&folder)?;
@@ -162,11 +179,19 @@ impl AgentBuilder {
         }
         if !self.modules.is_empty() {
             let library = self.library.clone().map_or_else(Testbed::module_library, Ok)?;
-            flags.push(("modules", json!({"libraries": [{"file": library, "modules": self.modules}]}).to_string()));
+            flags.push((
+                "modules",
+                json!({"libraries": [{"file": library, "modules": self.modules}]}).to_string(),
+            ));
         }
         let is_set = |name: &str| self.flags.iter().any(|(set, _)| set == name);
-        let defaults = flags.into_iter().filter(|(name, _)| !is_set(name)).map(|(name, value)| format!("--{name}={value}"));
-        Ok(defaults.chain(self.flags.iter().map(|(name, value)| format!("--{name}={value}"))).collect())
+        let defaults = flags
+            .into_iter()
+            .filter(|(name, _)| !is_set(name))
+            .map(|(name, value)| format!("--{name}={value}"));
+        Ok(defaults
+            .chain(self.flags.iter().map(|(name, value)| format!("--{name}={value}")))
+            .collect())
     }
 
     /// The program and the base: the test's own, or copies that another user may read.
@@ -179,13 +204,16 @@ impl AgentBuilder {
         let (lent, cache) = (folder.join("testbed"), folder.join("cache"));
         copy_file(&program, &lent)?;
         let base = self.room.base().copy_to(&cache.join(self.room.base().name()))?;
-        self.environment.push(("MESOS_GPU_CACHE".to_owned(), cache.display().to_string()));
+        self.environment
+            .push(("MESOS_GPU_CACHE".to_owned(), cache.display().to_string()));
         Ok((lent, base))
     }
 
     /// Makes the agent's folder its user's.
     fn give(&self, folder: &Path) -> Result<(), Error> {
-        let Some((user, group)) = self.user else { return Ok(()) };
+        let Some((user, group)) = self.user else {
+            return Ok(());
+        };
         let (user, group) = (Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
         for path in [self.room.folder(), folder] {
             chown(path, user, group).tried(|| format!("give {} to user {user:?}", path.display()))?;

@@ -23,8 +23,12 @@ impl Hierarchies {
     /// Finds the folder in which both `devices` and `freezer` are mounted.
     pub fn find() -> Result<Self, Error> {
         let mounts = fs::read_to_string("/proc/self/mounts").tried(|| "read /proc/self/mounts".to_owned())?;
-        Self::find_in(&mounts)
-            .ok_or_else(|| Error::new("find cgroup v1", "the controllers devices and freezer are not mounted"))
+        Self::find_in(&mounts).ok_or_else(|| {
+            Error::new(
+                "find cgroup v1",
+                "the controllers devices and freezer are not mounted",
+            )
+        })
     }
 
     fn find_in(mounts: &str) -> Option<Self> {
@@ -37,7 +41,9 @@ impl Hierarchies {
         let devices = mounted.iter().filter(|path| path.ends_with("devices"));
         let mut folders = devices.filter_map(|path| path.parent());
         let folder = folders.find(|folder| mounted.contains(&folder.join("freezer").as_path()))?;
-        Some(Self { folder: folder.to_owned() })
+        Some(Self {
+            folder: folder.to_owned(),
+        })
     }
 
     /// The folder of the hierarchies.
@@ -62,8 +68,17 @@ impl Hierarchies {
     /// Every process in the containers below `root`.
     pub(super) fn processes(&self, root: &str) -> Vec<Pid> {
         let groups = tree(&self.folder.join("freezer").join(root));
-        let texts = groups.iter().filter_map(|path| fs::read_to_string(path.join("cgroup.procs")).ok());
-        texts.flat_map(|text| text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<_>>()).map(Pid::from_raw).collect()
+        let texts = groups
+            .iter()
+            .filter_map(|path| fs::read_to_string(path.join("cgroup.procs")).ok());
+        texts
+            .flat_map(|text| {
+                text.lines()
+                    .filter_map(|line| line.parse().ok())
+                    .collect::<Vec<_>>()
+            })
+            .map(Pid::from_raw)
+            .collect()
     }
 
     /// Ends every process below `root` and removes `root` from every hierarchy.
@@ -78,13 +93,21 @@ impl Hierarchies {
             for process in &left {
                 let _ = kill(*process, Signal::SIGKILL);
             }
-            left.extend(self.roots(root).iter().flat_map(|path| remove_tree(path)).map(|_| Pid::from_raw(0)));
+            left.extend(
+                self.roots(root)
+                    .iter()
+                    .flat_map(|path| remove_tree(path))
+                    .map(|_| Pid::from_raw(0)),
+            );
             match (left.is_empty(), Instant::now() < until) {
                 (true, _) => return Ok(()),
                 (false, true) => std::thread::sleep(Duration::from_millis(20)),
                 (false, false) => {
                     let tried = format!("remove the cgroups {root} below {}", self.folder.display());
-                    return Err(Error::new(tried, format!("still there after {} s", PATIENCE.as_secs())));
+                    return Err(Error::new(
+                        tried,
+                        format!("still there after {} s", PATIENCE.as_secs()),
+                    ));
                 }
             }
         }
@@ -92,9 +115,12 @@ impl Hierarchies {
 
     /// The names of all roots in any hierarchy.
     pub(super) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.controllers().iter().flat_map(|path| folders(path)).filter_map(|path| {
-            Some(path.file_name()?.to_str()?.to_owned())
-        }).collect();
+        let mut names: Vec<String> = self
+            .controllers()
+            .iter()
+            .flat_map(|path| folders(path))
+            .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -113,8 +139,14 @@ impl Hierarchies {
 }
 
 fn folders(path: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
-    entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+    let Ok(entries) = fs::read_dir(path) else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect()
 }
 
 /// A folder and all below it, parents first.
@@ -128,7 +160,11 @@ fn tree(path: &Path) -> Vec<PathBuf> {
 
 /// Removes a cgroup and all below it; gives back what would not go yet.
 fn remove_tree(path: &Path) -> Vec<PathBuf> {
-    tree(path).into_iter().rev().filter(|path| fs::remove_dir(path).is_err() && path.exists()).collect()
+    tree(path)
+        .into_iter()
+        .rev()
+        .filter(|path| fs::remove_dir(path).is_err() && path.exists())
+        .collect()
 }
 
 #[cfg(test)]
@@ -141,7 +177,10 @@ mod tests {
                       cgroup /sys/fs/cgroup/devices cgroup rw,devices 0 0\n\
                       cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n\
                       cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
-        assert_eq!(Hierarchies::find_in(mounts).unwrap().folder(), Path::new("/sys/fs/cgroup"));
+        assert_eq!(
+            Hierarchies::find_in(mounts).unwrap().folder(),
+            Path::new("/sys/fs/cgroup")
+        );
         assert!(Hierarchies::find_in("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n").is_none());
     }
 }

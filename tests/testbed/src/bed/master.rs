@@ -31,7 +31,11 @@ impl MasterBuilder {
             ("registry", "in_memory".to_owned()),
         ];
         let flags = defaults.map(|(name, value)| (name.to_owned(), value)).into();
-        Self { room, flags, environment: Vec::new() }
+        Self {
+            room,
+            flags,
+            environment: Vec::new(),
+        }
     }
 
     /// Sets one of Mesos's own flags, `--name=value`, also over a default of the testbed.
@@ -59,7 +63,10 @@ impl MasterBuilder {
             name: "master",
             address: self.room.master_address(),
         })?;
-        Ok(Master { process, room: self.room })
+        Ok(Master {
+            process,
+            room: self.room,
+        })
     }
 }
 

@@ -34,13 +34,20 @@ impl Port {
         for offset in offsets {
             let number = FIRST + u16::try_from(offset).tried(tried)?;
             // A file of another user cannot be opened; then the port may be that user's.
-            let Ok(file) = File::create(folder.join(number.to_string())) else { continue };
-            let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else { continue };
+            let Ok(file) = File::create(folder.join(number.to_string())) else {
+                continue;
+            };
+            let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
+                continue;
+            };
             if TcpListener::bind(("127.0.0.1", number)).is_ok() {
                 return Ok(Self { number, _lock: lock });
             }
         }
-        Err(Error::new("find a free port", format!("all {COUNT} from {FIRST} on are taken")))
+        Err(Error::new(
+            "find a free port",
+            format!("all {COUNT} from {FIRST} on are taken"),
+        ))
     }
 
     pub(super) fn number(&self) -> u16 {

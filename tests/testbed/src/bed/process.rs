@@ -69,7 +69,10 @@ impl Process {
         }
         while self.child.try_wait().tried(tried)?.is_none() {
             if Instant::now() >= until {
-                return Err(Error::new(tried(), format!("it still runs after {} s", patience.as_secs_f32())));
+                return Err(Error::new(
+                    tried(),
+                    format!("it still runs after {} s", patience.as_secs_f32()),
+                ));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -97,7 +100,10 @@ impl Process {
             self.check_alive()?;
             if Instant::now() >= until {
                 let tried = format!("wait for the {} to answer {call}", self.program.name);
-                return Err(Error::new(tried, format!("{} s are over\n{}", patience.as_secs_f32(), self.tail())));
+                return Err(Error::new(
+                    tried,
+                    format!("{} s are over\n{}", patience.as_secs_f32(), self.tail()),
+                ));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -108,7 +114,10 @@ impl Process {
     pub(super) fn check_alive(&mut self) -> Result<(), Error> {
         let tried = || format!("run the {}", self.program.name);
         match self.child.try_wait().tried(tried)? {
-            Some(status) => Err(Error::new(tried(), format!("it ended with {status}\n{}", self.tail()))),
+            Some(status) => Err(Error::new(
+                tried(),
+                format!("it ended with {status}\n{}", self.tail()),
+            )),
             None => Ok(()),
         }
     }
@@ -141,7 +150,9 @@ fn spawn(program: &Program) -> Result<Child, Error> {
     for name in foreign.filter(|name| is_mesos_flag(&name.to_string_lossy())) {
         command.env_remove(name);
     }
-    command.env(leash::VARIABLE, "stdin").envs(program.environment.iter().map(|(name, value)| (name, value)));
+    command
+        .env(leash::VARIABLE, "stdin")
+        .envs(program.environment.iter().map(|(name, value)| (name, value)));
     // A group of its own keeps it from the terminal's signals: the test decides when it ends.
     command.process_group(0);
     if let Some((user, group)) = program.user {

@@ -23,7 +23,11 @@ const KEEP: &str = "TESTBED_KEEP";
 /// `tb<process>x<number>`: unique on the machine, and it says whose it is.
 pub(super) fn unique_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
-    format!("tb{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "tb{}x{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// The process that made something named by [`unique_name`] (and perhaps more behind a dash).
@@ -48,7 +52,12 @@ impl Room {
             .prefix(&format!("{}-", unique_name()))
             .tempdir()
             .tried(|| "make a private folder".to_owned())?;
-        Ok(Self { base, folder: folder.keep(), master: Port::reserve()?, cgroup_roots: Mutex::default() })
+        Ok(Self {
+            base,
+            folder: folder.keep(),
+            master: Port::reserve()?,
+            cgroup_roots: Mutex::default(),
+        })
     }
 
     pub(super) fn base(&self) -> &Base {
@@ -69,14 +78,21 @@ impl Room {
 
     /// Notes a cgroup root that goes with this room.
     pub(super) fn owns_cgroup_root(&self, root: &str) {
-        self.cgroup_roots.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(root.to_owned());
+        self.cgroup_roots
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .push(root.to_owned());
     }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
         // Agents and masters hold the room, so by now they have ended; their containers have not.
-        let roots = std::mem::take(self.cgroup_roots.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let roots = std::mem::take(
+            self.cgroup_roots
+                .get_mut()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        );
         let keep = std::env::var_os(KEEP).is_some();
         if keep {
             eprintln!("testbed: kept {}", self.folder.display());
@@ -96,7 +112,11 @@ pub(super) fn clear(roots: &[String], folder: &Path, keep: bool) -> Vec<Error> {
     }
     errors.extend(unmount(folder).err());
     if !keep && folder.exists() {
-        errors.extend(fs::remove_dir_all(folder).tried(|| format!("remove {}", folder.display())).err());
+        errors.extend(
+            fs::remove_dir_all(folder)
+                .tried(|| format!("remove {}", folder.display()))
+                .err(),
+        );
     }
     errors
 }
@@ -118,10 +138,16 @@ fn end_processes(folder: &Path) {
 }
 
 fn processes_of(folder: &Path) -> Vec<Pid> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let ids = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let own = Pid::this();
-    ids.map(Pid::from_raw).filter(|process| *process != own && belongs(*process, folder)).collect()
+    ids.map(Pid::from_raw)
+        .filter(|process| *process != own && belongs(*process, folder))
+        .collect()
 }
 
 fn belongs(process: Pid, folder: &Path) -> bool {
@@ -139,7 +165,10 @@ fn belongs(process: Pid, folder: &Path) -> bool {
 /// Unmounts all below a folder: `filesystem/linux` mounts in the host's namespace and leaves it to whoever comes next.
 fn unmount(folder: &Path) -> Result<(), Error> {
     let mounts = fs::read_to_string("/proc/self/mounts").tried(|| "read /proc/self/mounts".to_owned())?;
-    let points = mounts.lines().filter_map(|line| line.split(' ').nth(1)).map(Path::new);
+    let points = mounts
+        .lines()
+        .filter_map(|line| line.split(' ').nth(1))
+        .map(Path::new);
     let ours: Vec<&Path> = points.filter(|point| point.starts_with(folder)).collect();
     for point in ours.into_iter().rev() {
         umount2(point, MntFlags::MNT_DETACH).tried(|| format!("unmount {}", point.display()))?;

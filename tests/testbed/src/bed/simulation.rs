@@ -12,21 +12,27 @@ use crate::program::SIMULATION;
 pub(super) struct Simulated(Simulation);
 
 impl Simulated {
-    /// Lays it out in `folder` and adds to the environment of the agent. Without root there are no device nodes to
-    /// enter, but NVML still answers.
-    pub(super) fn lay_out(
-        folder: &Path,
-        machine: &Machine,
-        environment: &mut Vec<(String, String)>,
-    ) -> Result<Self, Error> {
-        let simulation =
-            Simulation::lay_out(folder, machine).tried(|| format!("lay out a machine in {}", folder.display()))?;
-        let variables = simulation.environment();
-        environment.extend(variables.map(|(name, path)| (name.to_owned(), path.display().to_string())));
-        if simulation.has_nodes() {
-            environment.push((SIMULATION.to_owned(), folder.display().to_string()));
+    /// Lays it out in `folder`.
+    pub(super) fn lay_out(folder: &Path, machine: &Machine, loader_cache: bool) -> Result<Self, Error> {
+        let tried = || format!("lay out a machine in {}", folder.display());
+        std::fs::create_dir_all(folder).tried(tried)?;
+        let simulation = Simulation::lay_out(folder, machine).tried(tried)?;
+        if loader_cache {
+            fake_nvml::trimmed_loader_cache(&simulation.loader_cache()).tried(tried)?;
         }
         Ok(Self(simulation))
+    }
+
+    /// What the agent's environment needs. Without root there are no device nodes to enter, but NVML still answers.
+    pub(super) fn environment(&self) -> Vec<(String, String)> {
+        let place = self
+            .0
+            .has_nodes()
+            .then(|| (SIMULATION, self.0.folder().to_owned()));
+        let variables = self.0.environment().into_iter().chain(place);
+        variables
+            .map(|(name, path)| (name.to_owned(), path.display().to_string()))
+            .collect()
     }
 
     pub(super) fn get(&self) -> &Simulation {

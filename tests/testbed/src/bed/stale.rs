@@ -11,14 +11,24 @@ use crate::error::{Error, Tried};
 /// Removes the cgroups, mounts, processes and folders of testbeds whose process is gone.
 pub fn clean_stale() -> Result<(), Error> {
     let roots: Vec<String> = match Hierarchies::find() {
-        Ok(hierarchies) => hierarchies.names().into_iter().filter(|name| is_stale(name)).collect(),
+        Ok(hierarchies) => hierarchies
+            .names()
+            .into_iter()
+            .filter(|name| is_stale(name))
+            .collect(),
         Err(_) => Vec::new(),
     };
     let temp = std::env::temp_dir();
     let entries = fs::read_dir(&temp).tried(|| format!("read {}", temp.display()))?;
-    let names = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_stale));
+    let names = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_stale));
     let folders: Vec<PathBuf> = names.map(|entry| entry.path()).collect();
-    for name in roots.iter().cloned().chain(folders.iter().map(|folder| folder.display().to_string())) {
+    for name in roots
+        .iter()
+        .cloned()
+        .chain(folders.iter().map(|folder| folder.display().to_string()))
+    {
         eprintln!("testbed: removing {name}");
     }
     // A folder cannot go while containers use it, so the cgroups go first; they need no folder.

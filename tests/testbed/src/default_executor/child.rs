@@ -61,9 +61,10 @@ impl Executor {
     }
 
     fn signal(&self, path: &[String], signal: Signal) {
-        // One that has just ended is no error.
+        // One that has just ended is no error: it is unknown, or not collected yet.
         if let Err(e) = self.operator.kill_container(path, Some(signal as i32))
             && e.status() != Some(404)
+            && !e.body().contains("No such process")
         {
             eprintln!("could not send {signal} to container {}: {e}", path.join("."));
         }
@@ -95,10 +96,14 @@ impl Executor {
     }
 }
 
-/// An agent that restarts is unreachable first, and then for a while answers that it is recovering.
+/// An agent that restarts is unreachable first, then has a port but no such path yet, and then answers for a while that
+/// it is recovering. Only a 404 that names a container means that the container is gone.
 fn may_pass(error: &ApiError) -> bool {
     match error {
         ApiError::Unreachable(_) | ApiError::Cut(_) => true,
+        ApiError::Refused {
+            status: 404, body, ..
+        } => !body.starts_with("Container"),
         ApiError::Refused { status, .. } => *status == 503,
         ApiError::Unsafe(_) => false,
     }
@@ -151,6 +156,22 @@ mod tests {
         assert_eq!(launch["resources"], task["resources"]);
         assert_eq!(launch["container"], task["container"]);
         assert!(launch.get("limits").is_none());
+    }
+
+    #[test]
+    fn a_restarting_agent_is_waited_for_and_a_container_that_is_gone_is_not() {
+        let refused = |status, body: &str| {
+            let asked = "WAIT_CONTAINER".to_owned();
+            ApiError::Refused {
+                asked,
+                status,
+                body: body.to_owned(),
+            }
+        };
+        assert!(may_pass(&refused(404, "404 Not Found.")));
+        assert!(may_pass(&refused(503, "Agent has not finished recovery")));
+        assert!(!may_pass(&refused(404, "Container a.b cannot be found")));
+        assert!(!may_pass(&refused(400, "")));
     }
 
     #[test]

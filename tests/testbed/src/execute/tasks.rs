@@ -68,7 +68,9 @@ impl Work {
             }
         }
         if self.group {
-            DEFAULT_EXECUTOR.iter().for_each(|(name, value)| add(name, *value));
+            DEFAULT_EXECUTOR
+                .iter()
+                .for_each(|(name, value)| add(name, *value));
         }
         let mut wanted = wanted
             .into_iter()

@@ -2,7 +2,10 @@
 //! `testbed agent`: Mesos's agent with Mesos's flags.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
+
+use nix::mount::{MsFlags, mount};
 
 use super::flags::Flags;
 use super::{leash, modules};
@@ -13,6 +16,8 @@ use crate::native::{self, Mesos};
 /// Names the folder of a simulated NVIDIA machine, in which the agent then runs.
 pub(crate) const SIMULATION: &str = "TESTBED_SIMULATION";
 
+const MESOS_RUN: &str = "/var/run/mesos";
+
 pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
     let flags = Flags::parse(arguments.get(1..).unwrap_or_default())?;
     let (master, work_dir) = (flags.require("master")?, flags.require("work_dir")?);
@@ -20,6 +25,7 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
     if let Some(folder) = std::env::var_os(SIMULATION) {
         fake_nvml::enter(Path::new(&folder))
             .tried(|| format!("enter the simulated machine in {}", Path::new(&folder).display()))?;
+        keep_volumes_in(Path::new(&folder))?;
     }
     listen(&flags, "5051");
     leash::take()?;
@@ -28,7 +34,31 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
     mesos.initialize("testbed-agent", &id, "agent")?;
     modules::load(&mesos, &flags)?;
     let (estimator, controller) = (flags.get("resource_estimator"), flags.get("qos_controller"));
-    mesos.agent(&readable(arguments)?, &id, &master, &work_dir, estimator.as_deref(), controller.as_deref())
+    mesos.agent(
+        &readable(arguments)?,
+        &id,
+        &master,
+        &work_dir,
+        estimator.as_deref(),
+        controller.as_deref(),
+    )
+}
+
+/// Mesos's own GPU isolator copies the driver to a fixed folder and takes it from there the next time: a simulated driver
+/// must not get there.
+fn keep_volumes_in(simulation: &Path) -> Result<(), Error> {
+    let tried = || format!("keep driver volumes out of {MESOS_RUN}");
+    let private = simulation.join("var-run-mesos");
+    fs::create_dir_all(MESOS_RUN).tried(tried)?;
+    fs::create_dir_all(&private).tried(tried)?;
+    mount(
+        Some(&private),
+        MESOS_RUN,
+        None::<&str>,
+        MsFlags::MS_BIND,
+        None::<&str>,
+    )
+    .tried(tried)
 }
 
 /// Tells libprocess where to listen: it reads variables of its own.
@@ -41,9 +71,11 @@ pub(super) fn listen(flags: &Flags, port: &str) {
 
 /// Mesos takes JSON or `file://`, not the plain path that `--modules` may be here.
 fn readable(arguments: &[String]) -> Result<Vec<String>, Error> {
-    let arguments = arguments.iter().map(|argument| match argument.strip_prefix("--modules=") {
-        Some(value) => Ok(format!("--modules={}", modules::text(value)?)),
-        None => Ok(argument.clone()),
-    });
+    let arguments = arguments
+        .iter()
+        .map(|argument| match argument.strip_prefix("--modules=") {
+            Some(value) => Ok(format!("--modules={}", modules::text(value)?)),
+            None => Ok(argument.clone()),
+        });
     arguments.collect()
 }

@@ -17,7 +17,10 @@ pub(super) fn main(program: &Path, arguments: &[String]) -> Result<i32, Error> {
     let rest = arguments.get(1..).unwrap_or_default();
     match rest.first().map(String::as_str) {
         Some("launch") => {
-            if let Some(info) = std::env::var(LAUNCH_INFO).ok().and_then(|info| without_missing(&info)) {
+            if let Some(info) = std::env::var(LAUNCH_INFO)
+                .ok()
+                .and_then(|info| without_missing(&info))
+            {
                 native::set_variable(LAUNCH_INFO, OsStr::new(&info));
             }
             super::open(program)?.containerizer_launch(rest)
@@ -35,10 +38,19 @@ pub(super) fn main(program: &Path, arguments: &[String]) -> Result<i32, Error> {
 fn make_rslave(flags: &Flags) -> Result<(), Error> {
     let (operation, path) = (flags.require("operation")?, flags.require("path")?);
     if operation != "make-rslave" {
-        return Err(Error::new(format!("mount with --operation={operation}"), "only make-rslave is known"));
+        return Err(Error::new(
+            format!("mount with --operation={operation}"),
+            "only make-rslave is known",
+        ));
     }
-    mount(None::<&str>, path.as_str(), None::<&str>, MsFlags::MS_SLAVE | MsFlags::MS_REC, None::<&str>)
-        .tried(|| format!("make the mounts below {path} slaves"))
+    mount(
+        None::<&str>,
+        path.as_str(),
+        None::<&str>,
+        MsFlags::MS_SLAVE | MsFlags::MS_REC,
+        None::<&str>,
+    )
+    .tried(|| format!("make the mounts below {path} slaves"))
 }
 
 /// `filesystem/linux` binds `/proc/sysrq-trigger` and others read-only in every image's root, also on kernels that were
@@ -50,7 +62,10 @@ fn without_missing(info: &str) -> Option<String> {
     let before = mounts.len();
     mounts.retain(|mount| {
         let source = mount.get("source").and_then(Value::as_str).unwrap_or_default();
-        match source.strip_prefix(&rootfs).filter(|path| path.starts_with("/proc/")) {
+        match source
+            .strip_prefix(&rootfs)
+            .filter(|path| path.starts_with("/proc/"))
+        {
             Some(path) => Path::new(path).exists(),
             None => true,
         }

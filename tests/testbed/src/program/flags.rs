@@ -16,7 +16,10 @@ impl Flags {
         let mut given = BTreeMap::new();
         for argument in arguments {
             let Some(flag) = argument.strip_prefix("--") else {
-                return Err(Error::new(format!("take the argument {argument:?}"), "it is not --name=value"));
+                return Err(Error::new(
+                    format!("take the argument {argument:?}"),
+                    "it is not --name=value",
+                ));
             };
             let (name, value) = match (flag.split_once('='), flag.strip_prefix("no-")) {
                 (Some((name, value)), _) => (name, value),
@@ -30,17 +33,23 @@ impl Flags {
 
     /// The value of a flag from the command line, else from the environment.
     pub(super) fn get(&self, name: &str) -> Option<String> {
-        self.given.get(name).cloned().or_else(|| std::env::var(variable(name)).ok())
+        self.given
+            .get(name)
+            .cloned()
+            .or_else(|| std::env::var(variable(name)).ok())
     }
 
     /// As [`Flags::get`] for a flag that must be there.
     pub(super) fn require(&self, name: &str) -> Result<String, Error> {
-        self.get(name).ok_or_else(|| Error::new("start", format!("the flag --{name} is missing")))
+        self.get(name)
+            .ok_or_else(|| Error::new("start", format!("the flag --{name} is missing")))
     }
 
     /// What the command line has.
     pub(super) fn given(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.given.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.given
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -58,8 +67,19 @@ mod tests {
         let arguments = ["--work_dir=/a=b", "--strict", "--no-recover", "--ip="].map(str::to_owned);
         let flags = Flags::parse(&arguments).unwrap();
         let given: Vec<_> = flags.given().collect();
-        assert_eq!(given, [("ip", ""), ("recover", "false"), ("strict", "true"), ("work_dir", "/a=b")]);
+        assert_eq!(
+            given,
+            [
+                ("ip", ""),
+                ("recover", "false"),
+                ("strict", "true"),
+                ("work_dir", "/a=b")
+            ]
+        );
         let error = Flags::parse(&["work_dir=/a".to_owned()]).err().unwrap();
-        assert_eq!(error.to_string(), "cannot take the argument \"work_dir=/a\": it is not --name=value");
+        assert_eq!(
+            error.to_string(),
+            "cannot take the argument \"work_dir=/a\": it is not --name=value"
+        );
     }
 }

@@ -36,6 +36,12 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
     let allocator = allocator.as_ref();
     mesos.master(
         &work_dir,
-        allocator.map(|(module, name)| (module.library.as_str(), name.as_str(), module.parameters.as_slice())),
+        allocator.map(|(module, name)| {
+            (
+                module.library.as_str(),
+                name.as_str(),
+                module.parameters.as_slice(),
+            )
+        }),
     )
 }

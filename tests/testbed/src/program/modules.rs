@@ -18,7 +18,10 @@ pub(super) fn load(mesos: &Mesos, flags: &Flags) -> Result<(), Error> {
     }
     if let Some(value) = flags.get("modules") {
         let tried = || "hand over --modules".to_owned();
-        let folder = tempfile::Builder::new().prefix("testbed-modules-").tempdir().tried(tried)?;
+        let folder = tempfile::Builder::new()
+            .prefix("testbed-modules-")
+            .tempdir()
+            .tried(tried)?;
         fs::write(folder.path().join("modules.json"), text(&value)?).tried(tried)?;
         mesos.load_modules(folder.path())?;
     }
@@ -61,7 +64,10 @@ pub(super) fn find(flags: &Flags, name: &str) -> Result<Module, Error> {
             return Ok(module);
         }
     }
-    Err(Error::new(format!("find the module {name}"), "no manifest names it"))
+    Err(Error::new(
+        format!("find the module {name}"),
+        "no manifest names it",
+    ))
 }
 
 #[derive(Deserialize)]
@@ -94,10 +100,18 @@ struct Parameter {
 fn find_in(text: &str, name: &str) -> Result<Option<Module>, Error> {
     let manifest: Manifest = serde_json::from_str(text).tried(|| "read a module manifest".to_owned())?;
     for library in manifest.libraries {
-        let Some(entry) = library.modules.iter().find(|entry| entry.name == name) else { continue };
-        let file = library.file.or_else(|| library.name.map(|name| format!("lib{name}.so")));
-        let library = file.ok_or_else(|| Error::new("read a module manifest", "a library has no file and no name"))?;
-        return Ok(Some(Module { library, parameters: serialize(&entry.parameters) }));
+        let Some(entry) = library.modules.iter().find(|entry| entry.name == name) else {
+            continue;
+        };
+        let file = library
+            .file
+            .or_else(|| library.name.map(|name| format!("lib{name}.so")));
+        let library =
+            file.ok_or_else(|| Error::new("read a module manifest", "a library has no file and no name"))?;
+        return Ok(Some(Module {
+            library,
+            parameters: serialize(&entry.parameters),
+        }));
     }
     Ok(None)
 }

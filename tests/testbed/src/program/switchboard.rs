@@ -40,7 +40,10 @@ fn settings(flags: &Flags) -> Result<Settings, Error> {
         stderr_to: descriptor("stderr_to_fd")?,
         socket: flags.require("socket_address")?,
         wait_for_connection: is_set("wait_for_connection"),
-        heartbeat: flags.get("heartbeat_interval").map(|value| duration(&value)).transpose()?,
+        heartbeat: flags
+            .get("heartbeat_interval")
+            .map(|value| duration(&value))
+            .transpose()?,
     })
 }
 
@@ -55,9 +58,17 @@ fn duration(text: &str) -> Result<Duration, Error> {
         "secs" => 1.0,
         "mins" => 60.0,
         "hrs" => 3600.0,
-        _ => return Err(Error::new(format!("take the duration {text:?}"), "its unit is unknown")),
+        _ => {
+            return Err(Error::new(
+                format!("take the duration {text:?}"),
+                "its unit is unknown",
+            ));
+        }
     };
-    let number: f64 = number.trim().parse().tried(|| format!("take the duration {text:?}"))?;
+    let number: f64 = number
+        .trim()
+        .parse()
+        .tried(|| format!("take the duration {text:?}"))?;
     Duration::try_from_secs_f64(number * seconds).tried(|| format!("take the duration {text:?}"))
 }
 
@@ -71,6 +82,9 @@ mod tests {
         assert_eq!(duration("1.5mins").unwrap(), Duration::from_secs(90));
         assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
         let error = duration("3 fortnights").unwrap_err().to_string();
-        assert_eq!(error, "cannot take the duration \"3 fortnights\": its unit is unknown");
+        assert_eq!(
+            error,
+            "cannot take the duration \"3 fortnights\": its unit is unknown"
+        );
     }
 }
