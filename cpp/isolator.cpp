@@ -68,9 +68,8 @@ public:
 
   Future<Nothing> isolate(const ContainerID& id, pid_t pid) override
   {
-    return fenced<NothingReply>("isolator.isolate", [&](auto reply) {
-      core->isolate(sliceOf(bytesOf(id)), pid, std::move(reply));
-    });
+    return fenced<NothingReply>("isolator.isolate",
+                                [&](auto reply) { core->isolate(sliceOf(bytesOf(id)), pid, std::move(reply)); });
   }
 
   Future<ContainerLimitation> watch(const ContainerID& id) override

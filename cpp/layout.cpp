@@ -179,8 +179,9 @@ void requireLayout()
 {
   const string mismatch = layoutMismatch();
   if (!mismatch.empty()) {
-    throw std::runtime_error("the running libmesos is not laid out as Mesos " MESOS_VERSION ", for which this library was "
-                             "compiled: " + mismatch + "; load the build that was made for this release of Mesos");
+    throw std::runtime_error("the running libmesos is not laid out as Mesos " MESOS_VERSION
+                             ", for which this library was compiled: " +
+                             mismatch + "; load the build that was made for this release of Mesos");
   }
 }
 

@@ -103,7 +103,7 @@ fn start(config: &Config, flags: &MesosFlags) -> Result<Running, Error> {
     }
     let advertised = inventory.units().len();
     rules::check_resources(flags, advertised).map_err(wrong)?;
-    let cgroup = DevicesHierarchy::find().map(|found| Box::new(found) as Box<dyn DeviceCgroup>);
+    let cgroup = DevicesHierarchy::find(&config.cgroups_hierarchy).map(|found| Box::new(found) as Box<dyn DeviceCgroup>);
     let machine = Machine {
         driver: Box::new(driver),
         nvml: Box::new(nvml),

@@ -29,24 +29,16 @@ impl DevicesHierarchy {
         Self { root }
     }
 
-    /// The hierarchy that this process sees.
+    /// The hierarchy that this process sees; where it is mounted several times, below `preferred`.
     ///
     /// # Errors
     /// When there is none, or the mounts cannot be read.
-    pub fn find() -> Result<Self, String> {
+    pub fn find(preferred: &Path) -> Result<Self, String> {
         const MOUNTS: &str = "/proc/self/mountinfo";
         let mounts = fs::read(MOUNTS).map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
-        Self::locate(&String::from_utf8_lossy(&mounts))
+        mountinfo::devices_hierarchy(&String::from_utf8_lossy(&mounts), preferred)
             .map(Self::at)
-            .ok_or_else(|| {
-                format!("no cgroup v1 hierarchy with the devices controller is mounted ({MOUNTS})")
-            })
-    }
-
-    /// Where the contents of `/proc/self/mountinfo` say that the hierarchy is mounted. Of several mounts the first that
-    /// shows the whole hierarchy counts; if none does, as inside a container, the first.
-    pub fn locate(mountinfo: &str) -> Option<PathBuf> {
-        mountinfo::devices_hierarchy(mountinfo)
+            .ok_or_else(|| format!("no cgroup v1 hierarchy with the devices controller is mounted ({MOUNTS})"))
     }
 
     /// Where the hierarchy is mounted.

@@ -4,16 +4,19 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Where `/proc/self/mountinfo`, whose contents these are, says that the hierarchy is mounted.
-pub(super) fn devices_hierarchy(mountinfo: &str) -> Option<PathBuf> {
-    let mounts: Vec<(&str, &str)> = mountinfo.lines().filter_map(devices_mount).collect();
-    let mount = mounts
-        .iter()
-        .find(|(root, _)| *root == "/")
-        .or_else(|| mounts.first());
-    mount.map(|(_, point)| PathBuf::from(unescaped(point)))
+/// Where `/proc/self/mountinfo`, whose contents these are, says that the hierarchy is mounted: of several mounts that show
+/// the whole of it, one below `preferred`; if none does, as inside a container, the first.
+pub(super) fn devices_hierarchy(mountinfo: &str, preferred: &Path) -> Option<PathBuf> {
+    let mounts: Vec<(&str, PathBuf)> = mountinfo
+        .lines()
+        .filter_map(devices_mount)
+        .map(|(root, point)| (root, PathBuf::from(unescaped(point))))
+        .collect();
+    let whole = || mounts.iter().filter(|(root, _)| *root == "/");
+    let mount = whole().find(|(_, point)| point.starts_with(preferred)).or_else(|| whole().next());
+    mount.or_else(|| mounts.first()).map(|(_, point)| point.clone())
 }
 
 /// Root and mount point, still escaped, if the line of `mountinfo` is a mount of the v1 `devices` controller.
@@ -61,7 +64,7 @@ mod tests {
     use super::*;
 
     fn located(mountinfo: &str) -> Option<String> {
-        devices_hierarchy(mountinfo).map(|path| path.display().to_string())
+        devices_hierarchy(mountinfo, Path::new("/preferred")).map(|path| path.display().to_string())
     }
 
     #[test]
@@ -88,6 +91,9 @@ mod tests {
         let part_then_whole =
             line("/docker/1", "/a", "cgroup", "devices") + &line("/", "/b", "cgroup", "devices");
         assert_eq!(located(&part_then_whole).as_deref(), Some("/b"));
+        let preferred_last =
+            line("/", "/b", "cgroup", "devices") + &line("/", "/preferred/devices", "cgroup", "devices");
+        assert_eq!(located(&preferred_last).as_deref(), Some("/preferred/devices"));
         assert_eq!(
             located(&line("/docker/1", "/a", "cgroup", "devices")).as_deref(),
             Some("/a")

@@ -10,13 +10,15 @@ namespace {
 // `Subcommand` is a vtable pointer, a name and a `FlagsBase`; the flags of the launcher follow it.
 constexpr std::size_t LAUNCH_FLAGS = 224;
 
-void load(void* flags_base, int argc, const char* const* argv) {
+void load(void* flags_base, int argc, const char* const* argv)
+{
   load_flags(flags_base, "MESOS_CONTAINERIZER_", argc, argv);
 }
 
-}  // namespace
+} // namespace
 
-extern "C" int testbed_containerizer_launch(int argc, const char* const* argv) {
+extern "C" int testbed_containerizer_launch(int argc, const char* const* argv)
+{
   return guarded("launch a container", [&] {
     // The constructor is inline in Mesos's header, so its work is done by hand with the exported vtable and flags.
     char* launcher = static_cast<char*>(room(1 << 16));
@@ -28,7 +30,8 @@ extern "C" int testbed_containerizer_launch(int argc, const char* const* argv) {
   });
 }
 
-extern "C" int testbed_network_cni_setup(int argc, const char* const* argv) {
+extern "C" int testbed_network_cni_setup(int argc, const char* const* argv)
+{
   return guarded("set up the network of a container", [&] {
     void* setup = room(1 << 16);
     symbol<void (*)(void*)>(SLAVE "23NetworkCniIsolatorSetupC1Ev")(setup);

@@ -7,25 +7,28 @@
 using namespace testbed;
 
 // Mirrors `Master` in src/native.rs. A null `allocator_module` means Mesos's own allocator.
-struct testbed_Master {
+struct testbed_Master
+{
   const char* work_dir;
   const char* allocator_library;
   const char* allocator_module;
-  const char* allocator_parameters;  // a serialized mesos::Parameters
+  const char* allocator_parameters; // a serialized mesos::Parameters
   std::size_t allocator_parameters_size;
 };
 
 namespace {
 
 // `local::Flags`, of which only these two are read.
-struct LocalFlags {
+struct LocalFlags
+{
   void* vtable;
   std::string work_dir;
   int num_slaves;
 };
 
 // The record that a module library exports under the module's name.
-struct ModuleRecord {
+struct ModuleRecord
+{
   const char* module_api_version;
   const char* mesos_version;
   const char* kind;
@@ -38,12 +41,19 @@ struct ModuleRecord {
 
 // `Allocator::create` is not in the library, so the last step of `--allocator` is taken here; by then the module
 // manager has loaded the library and verified the record.
-void* allocator(const testbed_Master& given) {
-  if (given.allocator_module == nullptr) return nullptr;
+void* allocator(const testbed_Master& given)
+{
+  if (given.allocator_module == nullptr) {
+    return nullptr;
+  }
   void* library = dlopen(given.allocator_library, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(text(dlerror()));
+  if (library == nullptr) {
+    throw std::runtime_error(text(dlerror()));
+  }
   auto* record = static_cast<const ModuleRecord*>(dlsym(library, given.allocator_module));
-  if (record == nullptr) throw std::runtime_error(text(dlerror()));
+  if (record == nullptr) {
+    throw std::runtime_error(text(dlerror()));
+  }
   if (text(record->kind) != "Allocator") {
     throw std::runtime_error(text(given.allocator_module) + " is a module of kind " + text(record->kind));
   }
@@ -55,14 +65,17 @@ void* allocator(const testbed_Master& given) {
     throw std::runtime_error("the parameters of the allocator module cannot be parsed");
   }
   void* created = record->create(parameters);
-  if (created == nullptr) throw std::runtime_error("the allocator module created nothing");
+  if (created == nullptr) {
+    throw std::runtime_error("the allocator module created nothing");
+  }
   return created;
 }
 
-}  // namespace
+} // namespace
 
 // Runs the master; returns only when it could not be started. Its flags come from MESOS_* variables.
-extern "C" int testbed_master(const testbed_Master* given) {
+extern "C" int testbed_master(const testbed_Master* given)
+{
   return guarded("start the master", [&] {
     auto* flags = static_cast<LocalFlags*>(room(1 << 12));
     new (&flags->work_dir) std::string(text(given->work_dir));
@@ -70,7 +83,9 @@ extern "C" int testbed_master(const testbed_Master* given) {
     using Launch = void* (*)(void*, LocalFlags*, void*);
     auto launch = symbol<Launch>(INTERNAL "5local6launchERKNS1_5FlagsEPNS_9allocator9AllocatorE");
     launch(room(1 << 12), flags, allocator(*given));
-    for (;;) pause();
+    for (;;) {
+      pause();
+    }
     return 0;
   });
 }

@@ -18,7 +18,8 @@ void spawn(void* process, bool manage);
 
 // No exception may cross into Rust: it is reported, and the program ends with 1.
 template <typename F>
-int guarded(const char* what, F body) noexcept {
+int guarded(const char* what, F body) noexcept
+{
   try {
     return body();
   } catch (const std::exception& error) {
@@ -29,4 +30,4 @@ int guarded(const char* what, F body) noexcept {
   return 1;
 }
 
-}  // namespace testbed
+} // namespace testbed

@@ -12,7 +12,8 @@
 using namespace testbed;
 
 // Mirrors `Switchboard` in src/native.rs.
-struct testbed_Switchboard {
+struct testbed_Switchboard
+{
   int tty;
   int stdin_to;
   int stdout_from;
@@ -21,7 +22,7 @@ struct testbed_Switchboard {
   int stderr_to;
   const char* socket;
   int wait_for_connection;
-  long heartbeat_nanoseconds;  // 0: none
+  long heartbeat_nanoseconds; // 0: none
 };
 
 namespace {
@@ -30,21 +31,23 @@ namespace {
 using Future = std::shared_ptr<char>;
 constexpr int PENDING = 0, READY = 1;
 
-int state(const Future& future) {
+int state(const Future& future)
+{
   return reinterpret_cast<std::atomic<int>*>(future.get() + 4)->load(std::memory_order_acquire);
 }
 
-int run(const testbed_Switchboard& given) {
+int run(const testbed_Switchboard& given)
+{
   sigset_t termination;
   sigemptyset(&termination);
   sigaddset(&termination, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &termination, nullptr);
 
-  using Owned = std::shared_ptr<void*>;  // process::Owned<T> is a shared pointer to a pointer
+  using Owned = std::shared_ptr<void*>; // process::Owned<T> is a shared pointer to a pointer
   using Create = Try<Owned> (*)(bool, int, int, int, int, int, const std::string&, bool, Option<Duration>);
   auto create = symbol<Create>(SLAVE "19IOSwitchboardServer6createEbiiiiiRK" STRING "b6OptionI8DurationE");
-  Option<Duration> heartbeat = given.heartbeat_nanoseconds == 0 ? Option<Duration>()
-                                                                 : Option<Duration>(Duration{given.heartbeat_nanoseconds});
+  Option<Duration> heartbeat =
+      given.heartbeat_nanoseconds == 0 ? Option<Duration>() : Option<Duration>(Duration{given.heartbeat_nanoseconds});
   Try<Owned> created = create(given.tty != 0, given.stdin_to, given.stdout_from, given.stdout_to, given.stderr_from,
                               given.stderr_to, text(given.socket), given.wait_for_connection != 0, heartbeat);
   void* server = *created.get();
@@ -56,13 +59,16 @@ int run(const testbed_Switchboard& given) {
     new Future(symbol<Future (*)(void*)>(SLAVE "19IOSwitchboardServer7unblockEv")(server));
   }).detach();
   Future done = symbol<Future (*)(void*)>(SLAVE "19IOSwitchboardServer3runEv")(server);
-  while (state(done) == PENDING) usleep(5000);
+  while (state(done) == PENDING) {
+    usleep(5000);
+  }
   // Not `exit`: libprocess's threads are still running and must not see static objects go.
   _exit(state(done) == READY ? 0 : 1);
 }
 
-}  // namespace
+} // namespace
 
-extern "C" int testbed_io_switchboard(const testbed_Switchboard* given) {
+extern "C" int testbed_io_switchboard(const testbed_Switchboard* given)
+{
   return guarded("run the io switchboard", [&] { return run(*given); });
 }

@@ -27,8 +27,9 @@ class Hook
 public:
   virtual ~Hook() {}
 
-  virtual Result<Labels>
-  masterLaunchTaskLabelDecorator(const TaskInfo& taskInfo, const FrameworkInfo& frameworkInfo, const SlaveInfo& slaveInfo)
+  virtual Result<Labels> masterLaunchTaskLabelDecorator(const TaskInfo& taskInfo,
+                                                        const FrameworkInfo& frameworkInfo,
+                                                        const SlaveInfo& slaveInfo)
   {
     (void)taskInfo;
     (void)frameworkInfo;
@@ -67,13 +68,13 @@ public:
     return None();
   }
 
-  virtual process::Future<Option<DockerTaskExecutorPrepareInfo>>
-  slavePreLaunchDockerTaskExecutorDecorator(const Option<TaskInfo>& taskInfo,
-                                            const ExecutorInfo& executorInfo,
-                                            const std::string& containerName,
-                                            const std::string& containerWorkDirectory,
-                                            const std::string& mappedSandboxDirectory,
-                                            const Option<std::map<std::string, std::string>>& env)
+  virtual process::Future<Option<DockerTaskExecutorPrepareInfo>> slavePreLaunchDockerTaskExecutorDecorator(
+      const Option<TaskInfo>& taskInfo,
+      const ExecutorInfo& executorInfo,
+      const std::string& containerName,
+      const std::string& containerWorkDirectory,
+      const std::string& mappedSandboxDirectory,
+      const Option<std::map<std::string, std::string>>& env)
   {
     (void)taskInfo;
     (void)executorInfo;

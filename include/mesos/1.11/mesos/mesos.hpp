@@ -23,7 +23,6 @@ MESOS_MESSAGE(SlaveInfo, 104);
 MESOS_MESSAGE(TaskInfo, 224);
 MESOS_MESSAGE(TaskStatus, 136);
 
-
 class Value_Scalar;
 
 struct Value

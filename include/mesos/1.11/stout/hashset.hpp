@@ -8,5 +8,4 @@
 
 template <typename Elem, typename Hash = std::hash<Elem>, typename Equal = std::equal_to<Elem>>
 class hashset : public std::unordered_set<Elem, Hash, Equal>
-{
-};
+{};

@@ -2,4 +2,5 @@
 // Mesos's "no value", convertible to every Option and Result.
 #pragma once
 
-struct None {};
+struct None
+{};

@@ -2,4 +2,5 @@
 // Mesos's "done, nothing to say".
 #pragma once
 
-struct Nothing {};
+struct Nothing
+{};
