@@ -3,7 +3,8 @@
 //!
 //! The kernel driver lists its GPUs under `/proc` with UUID, address and minor, at once and without touching the
 //! hardware. Only where it says nothing is NVML waited for, and then not for long: an agent must become ready beside a
-//! driver that hangs. NVML's answer later fills in what is missing.
+//! driver that hangs. NVML's answer later fills in what is missing. A GPU that is cut into MIG instances is the exception:
+//! only NVML knows the UUIDs of those, so where the kernel driver tells of a cut NVML is waited for as well.
 
 use crate::agent::Agent;
 use crate::agent::state::State;
@@ -37,7 +38,8 @@ pub enum Source {
 /// Asks the kernel driver, and where it lists nothing waits for NVML up to `wait`.
 pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Discovery {
     let report = driver.read();
-    if !report.gpus.is_empty() {
+    let is_cut = report.gpus.iter().any(|gpu| !gpu.mig.is_empty());
+    if !report.gpus.is_empty() && !is_cut {
         return Discovery { inventory: from_report(report), source: Source::Driver };
     }
     let (tell, told) = channel();
@@ -45,9 +47,13 @@ pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Dis
         // Nobody listens any more after the wait is over.
         let _ = tell.send(answer);
     }));
-    let nobody = |why: String, report: ProcReport| Discovery {
-        inventory: from_report(report),
-        source: Source::Nobody(why),
+    let nobody = |why: String, mut report: ProcReport| {
+        let source = if report.gpus.is_empty() { Source::Nobody(why.clone()) } else { Source::Driver };
+        for gpu in report.gpus.extract_if(.., |gpu| !gpu.mig.is_empty()) {
+            let problem = format!("{} at {} is cut into MIG instances, which only NVML can name: {why}", gpu.uuid, gpu.pci);
+            report.problems.push(problem);
+        }
+        Discovery { inventory: from_report(report), source }
     };
     match told.recv_timeout(wait) {
         Ok(Ok(survey)) if survey.gpus.is_empty() => {

@@ -39,6 +39,11 @@ pub const CONTROL_NODES: [ControlNode; 4] = [
     ControlNode { path: "nvidia-modeset", needed: false },
 ];
 
+/// The path of the node that guards a MIG instance below the device directory.
+pub fn capability_node(minor: u32) -> String {
+    format!("nvidia-caps/nvidia-cap{minor}")
+}
+
 /// The path of a GPU's node below the device directory.
 pub fn gpu_node(minor: u32) -> String {
     format!("nvidia{minor}")

@@ -13,7 +13,7 @@ pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
     if !units.is_empty() {
         // Its cgroup outlives this call; withdrawn here, no two cgroups ever name the same GPU.
         let cgroup = container.cgroup(&state.cgroups_root);
-        for failure in devices::revoke(state, &cgroup, &units, true) {
+        for failure in devices::revoke(state, &cgroup, &units, &[]) {
             log::warn!("container {container} is gone, but {failure}");
         }
         state.ledger.give_back(container, &units);

@@ -5,9 +5,9 @@
 //! the UUID names a GPU.
 
 use crate::agent::state::State;
-use crate::domain::device::{CONTROL_NODES, DeviceNumber, NVIDIA_MAJOR, gpu_node};
+use crate::domain::device::{CONTROL_NODES, DeviceNumber, NVIDIA_MAJOR, capability_node, gpu_node};
 use crate::domain::device_rules::DeviceRule;
-use crate::domain::gpu::UnitId;
+use crate::domain::gpu::{Unit, UnitId, UnitKind};
 use crate::error::Error;
 use crate::ports::dev_nodes::NodeState;
 use crate::ports::device_cgroup::DeviceCgroup;
@@ -32,23 +32,21 @@ pub fn grant(state: &State, cgroup: &str, units: &[UnitId]) -> Result<(), Error>
     Ok(())
 }
 
-/// Takes units from the cgroup, and the control nodes with the last of them. Goes on after a failure, and returns each
-/// one in words; a cgroup that is gone is none.
-pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], also_control: bool) -> Vec<String> {
+/// Takes units from a cgroup that keeps others; the control nodes go with the last. MIG instances of one GPU share its
+/// node, which stays as long as one of them does. Goes on after a failure, and returns each one in words; a cgroup that is
+/// gone is none.
+pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) -> Vec<String> {
     let Ok(control) = controller(state) else { return Vec::new() };
     if !control.exists(cgroup) {
         return Vec::new();
     }
-    let mut devices = Vec::new();
     let mut failures = Vec::new();
-    for unit in units {
-        match unit_devices(state, unit) {
-            Ok(found) => devices.extend(found),
-            // Its node is gone with the device; the number it had is still what the cgroup knows.
-            Err(_) => devices.extend(last_known(state, unit)),
-        }
-    }
-    if also_control {
+    // A node that is gone went with its device; the number it had is still what the cgroup knows.
+    let devices_of = |unit| unit_devices(state, unit).unwrap_or_else(|_| last_known(state, unit));
+    let still_used: Vec<DeviceNumber> = kept.iter().flat_map(devices_of).collect();
+    let mut devices: Vec<DeviceNumber> = units.iter().flat_map(devices_of).collect();
+    devices.retain(|device| !still_used.contains(device));
+    if kept.is_empty() {
         match control_devices(state) {
             Ok(found) => devices.extend(found),
             Err(error) => failures.push(error.to_string()),
@@ -89,45 +87,49 @@ fn take_back(control: &dyn DeviceCgroup, cgroup: &str, devices: &[DeviceNumber])
 }
 
 fn control_devices(state: &State) -> Result<Vec<DeviceNumber>, Error> {
-    let mut devices = Vec::new();
-    for node in CONTROL_NODES {
-        match state.machine.nodes.stat(node.path) {
-            Ok(NodeState::Device(number)) => devices.push(number),
-            Ok(_) if !node.needed => {}
-            Ok(NodeState::Missing) => return Err(cannot_grant(node.path, "there is no such node")),
-            Ok(NodeState::Other(what)) => return Err(cannot_grant(node.path, &format!("it is {what}"))),
-            Err(_) if !node.needed => {}
-            Err(why) => return Err(cannot_grant(node.path, &why)),
-        }
-    }
-    Ok(devices)
+    let devices = CONTROL_NODES.iter().map(|node| (node.needed, device_at(state, node.path)));
+    devices.filter(|(needed, device)| *needed || device.is_ok()).map(|(_, device)| device).collect()
 }
 
+/// The node of the GPU, and for a MIG instance those that guard it.
 fn unit_devices(state: &State, id: &UnitId) -> Result<Vec<DeviceNumber>, Error> {
-    let minor = current_minor(state, id)?;
-    let node = gpu_node(minor);
-    match state.machine.nodes.stat(&node) {
-        Ok(NodeState::Device(number)) => Ok(vec![number]),
-        Ok(NodeState::Missing) => Err(cannot_grant(&node, "there is no such node")),
-        Ok(NodeState::Other(what)) => Err(cannot_grant(&node, &format!("it is {what}"))),
-        Err(why) => Err(cannot_grant(&node, &why)),
+    let unit = state.inventory.get(id).ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
+    nodes_of(state, unit)?.iter().map(|node| device_at(state, node)).collect()
+}
+
+/// The driver's own word where it lists its GPUs, else what NVML told at the start.
+fn nodes_of(state: &State, unit: &Unit) -> Result<Vec<String>, Error> {
+    let report = state.machine.driver.read();
+    let now = report.gpus.iter().find(|gpu| &gpu.uuid == unit.gpu_id());
+    if now.is_none() && !report.gpus.is_empty() {
+        return Err(Error::machine(format!("the driver no longer lists {} at {}", unit.gpu_id(), unit.pci)));
+    }
+    let mut nodes = vec![gpu_node(now.map_or(unit.minor, |gpu| gpu.minor))];
+    if let UnitKind::Mig { gpu_instance, compute_instance, .. } = unit.kind {
+        let accesses = now.map(|gpu| gpu.mig.as_slice()).unwrap_or_default();
+        for wanted in [None, Some(compute_instance)] {
+            let access = accesses
+                .iter()
+                .find(|access| (access.gpu_instance, access.compute_instance) == (gpu_instance, wanted))
+                .ok_or_else(|| Error::machine(format!("the driver names no node that guards {}", unit.id)))?;
+            nodes.push(capability_node(access.minor));
+        }
+    }
+    Ok(nodes)
+}
+
+fn device_at(state: &State, node: &str) -> Result<DeviceNumber, Error> {
+    match state.machine.nodes.stat(node) {
+        Ok(NodeState::Device(number)) => Ok(number),
+        Ok(NodeState::Missing) => Err(cannot_grant(node, "there is no such node")),
+        Ok(NodeState::Other(what)) => Err(cannot_grant(node, &format!("it is {what}"))),
+        Err(why) => Err(cannot_grant(node, &why)),
     }
 }
 
 fn last_known(state: &State, id: &UnitId) -> Vec<DeviceNumber> {
     let unit = state.inventory.get(id);
     unit.map(|unit| DeviceNumber { major: NVIDIA_MAJOR, minor: unit.minor }).into_iter().collect()
-}
-
-/// The driver's own word where it lists its GPUs, else what NVML told at the start.
-fn current_minor(state: &State, id: &UnitId) -> Result<u32, Error> {
-    let known = state.inventory.get(id).ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
-    let report = state.machine.driver.read();
-    if report.gpus.is_empty() {
-        return Ok(known.minor);
-    }
-    let now = report.gpus.iter().find(|gpu| &gpu.uuid == known.gpu_id());
-    now.map(|gpu| gpu.minor).ok_or_else(|| Error::machine(format!("the driver no longer lists {id} at {}", known.pci)))
 }
 
 fn cannot_grant(node: &str, why: &str) -> Error {

@@ -43,13 +43,14 @@ fn change(state: &mut State, container: &ContainerId, resources: &[Resource]) ->
 /// The units that were taken last go first. A rule that cannot be withdrawn keeps its unit with the container: nobody else
 /// may get a GPU that this one can still open.
 fn shrink(state: &mut State, container: &ContainerId, wanted: usize) {
-    let surplus = state.ledger.held_by(container).get(wanted..).unwrap_or_default().to_vec();
+    let held = state.ledger.held_by(container).to_vec();
+    let (kept, surplus) = held.split_at(wanted.min(held.len()));
     let cgroup = container.cgroup(&state.cgroups_root);
-    let failures = devices::revoke(state, &cgroup, &surplus, wanted == 0);
+    let failures = devices::revoke(state, &cgroup, surplus, kept);
     if !failures.is_empty() {
-        log::error!("container {container} keeps {}: {}", prepare::list(&surplus), failures.join("; "));
+        log::error!("container {container} keeps {}: {}", prepare::list(surplus), failures.join("; "));
         return;
     }
-    state.ledger.give_back(container, &surplus);
-    log::info!("container {container} gave back {}", prepare::list(&surplus));
+    state.ledger.give_back(container, surplus);
+    log::info!("container {container} gave back {}", prepare::list(surplus));
 }

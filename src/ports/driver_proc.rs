@@ -16,6 +16,19 @@ pub struct ProcGpu {
     pub model: Option<String>,
     /// Whether the driver was told to leave it alone (`GPU Excluded: Yes`).
     pub excluded: bool,
+    /// The nodes that guard its MIG instances; none when it is not cut into any.
+    pub mig: Vec<MigAccess>,
+}
+
+/// The node that guards a MIG instance: who may not open it may not use the instance, whatever else it can open.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MigAccess {
+    /// GPU instance number.
+    pub gpu_instance: u32,
+    /// Compute instance number; none for the GPU instance's own node.
+    pub compute_instance: Option<u32>,
+    /// The minor number of `nvidia-caps/nvidia-cap<minor>`.
+    pub minor: u32,
 }
 
 /// What the whole tree says.

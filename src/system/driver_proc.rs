@@ -3,6 +3,7 @@
 //! missing. It is text made for people: every line may be absent, unfinished or wrong, and one bad GPU must not hide the
 //! others.
 
+mod mig;
 mod text;
 
 use crate::ports::driver_proc::{DriverProc, ProcGpu, ProcReport};
@@ -71,7 +72,11 @@ impl ProcDriver {
     fn gpu(&self, name: &str) -> Result<ProcGpu, String> {
         let path = self.dir.join("gpus").join(name).join("information");
         let text = read_text(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        text::gpu(name, &text)
+        let gpu = text::gpu(name, &text)?;
+        Ok(ProcGpu {
+            mig: mig::accesses(&self.dir, gpu.minor)?,
+            ..gpu
+        })
     }
 }
 

@@ -47,6 +47,7 @@ pub fn proc_gpu(n: u8) -> ProcGpu {
         minor: u32::from(n),
         model: Some("NVIDIA H200".to_owned()),
         excluded: false,
+        mig: Vec::new(),
     }
 }
 

@@ -19,7 +19,7 @@ impl OwnCgroup {
         if !super::is_root() {
             return None;
         }
-        let hierarchy = match DevicesHierarchy::find(std::path::Path::new("/sys/fs/cgroup")) {
+        let hierarchy = match DevicesHierarchy::find(Path::new("/sys/fs/cgroup")) {
             Ok(hierarchy) => hierarchy,
             Err(why) => {
                 super::skip(&why);

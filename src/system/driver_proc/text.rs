@@ -76,6 +76,7 @@ pub(super) fn gpu(name: &str, text: &str) -> Result<ProcGpu, String> {
         minor: gpu_identity::gpu_minor(minor)?,
         model: model.map(|model| (*model).to_owned()),
         excluded,
+        mig: Vec::new(),
     })
 }
 
