@@ -21,10 +21,13 @@ fn no_file_is_mesoss_or_nvidias() {
     for one in entries() {
         let text = one.text();
         // A notice may be broken over lines, with the comment's own signs in between.
-        let flowing = text.split(|c: char| c.is_whitespace() || "/*#".contains(c)).filter(|word| !word.is_empty());
+        let flowing = text
+            .split(|c: char| c.is_whitespace() || "/*#".contains(c))
+            .filter(|word| !word.is_empty());
         let of_mesos = flowing.collect::<Vec<_>>().join(" ").contains(&mesos);
         let of_nvidia = text.to_lowercase().lines().any(|line| {
-            line.split_once(copyright).is_some_and(|(_, rest)| rest.contains(&owner))
+            line.split_once(copyright)
+                .is_some_and(|(_, rest)| rest.contains(&owner))
         });
         if of_mesos || of_nvidia {
             wrong.push(one.path.display().to_string());
@@ -36,7 +39,10 @@ fn no_file_is_mesoss_or_nvidias() {
 #[test]
 fn every_file_is_text() {
     let is_text = |data: &[u8]| !data.contains(&0) && std::str::from_utf8(data).is_ok();
-    let wrong: Vec<_> =
-        entries().iter().filter(|one| !is_text(&one.data)).map(|one| one.path.display().to_string()).collect();
+    let wrong: Vec<_> = entries()
+        .iter()
+        .filter(|one| !is_text(&one.data))
+        .map(|one| one.path.display().to_string())
+        .collect();
     assert_none("files that are not text", &wrong);
 }

@@ -13,14 +13,21 @@ const PROOF_WITHIN: usize = 8;
 #[test]
 fn every_source_begins_with_its_licence() {
     let bare = |one: &&Entry| one.is_code() && one.text().lines().next() != Some(FIRST_LINE);
-    let wrong: Vec<_> = entries().iter().filter(bare).map(|one| one.path.display().to_string()).collect();
+    let wrong: Vec<_> = entries()
+        .iter()
+        .filter(bare)
+        .map(|one| one.path.display().to_string())
+        .collect();
     assert_none(&format!("the first line is not `{FIRST_LINE}`"), &wrong);
 }
 
 #[test]
 fn files_are_short() {
     let mut wrong = Vec::new();
-    for one in entries().iter().filter(|one| one.path.as_os_str() != "Cargo.lock") {
+    for one in entries()
+        .iter()
+        .filter(|one| one.path.as_os_str() != "Cargo.lock")
+    {
         let lines = one.text().lines().count();
         let line = format!("{lines} lines: {}", one.path.display());
         if lines > TOO_LONG {
@@ -35,10 +42,16 @@ fn files_are_short() {
 #[test]
 fn nothing_is_left_for_later() {
     // In halves, so that this file passes its own test.
-    let marks: Vec<String> =
-        [("TO", "DO"), ("FIX", "ME"), ("XX", "X:"), ("to", "do!"), ("unimple", "mented!"), ("#[ig", "nore")]
-            .map(|(a, b)| format!("{a}{b}"))
-            .into();
+    let marks: Vec<String> = [
+        ("TO", "DO"),
+        ("FIX", "ME"),
+        ("XX", "X:"),
+        ("to", "do!"),
+        ("unimple", "mented!"),
+        ("#[ig", "nore"),
+    ]
+    .map(|(a, b)| format!("{a}{b}"))
+    .into();
     assert_none("left for later", &lines_with(&entries(), &marks));
 }
 
@@ -55,9 +68,16 @@ fn every_unsafe_block_has_its_proof() {
         let text = one.text();
         let unproven = unproven(&text);
         seen += unsafe_lines(&text).len();
-        wrong.extend(unproven.iter().map(|line| format!("{}:{line}", one.path.display())));
+        wrong.extend(
+            unproven
+                .iter()
+                .map(|line| format!("{}:{line}", one.path.display())),
+        );
     }
-    assert!(seen > 20, "only {seen} unsafe blocks were found: the test no longer sees them");
+    assert!(
+        seen > 20,
+        "only {seen} unsafe blocks were found: the test no longer sees them"
+    );
     assert_none("unsafe without a comment that says why it holds", &wrong);
 }
 
@@ -79,16 +99,30 @@ fn unsafe_lines(text: &str) -> Vec<usize> {
     let begins = |line: &str| {
         let code = line.split("//").next().unwrap_or("");
         let words = code.split("unsafe").skip(1).map(str::trim_start);
-        words.clone().any(|rest| rest.starts_with('{') || rest.starts_with("impl "))
+        words
+            .clone()
+            .any(|rest| rest.starts_with('{') || rest.starts_with("impl "))
     };
-    text.lines().enumerate().filter(|(_, line)| begins(line)).map(|(place, _)| place).collect()
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| begins(line))
+        .map(|(place, _)| place)
+        .collect()
 }
 
 /// The lines, from 1, of unsafe code that has no proof above it.
 fn unproven(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
-    let proven = |place: &usize| lines[place.saturating_sub(PROOF_WITHIN)..=*place].iter().any(|l| l.contains("SAFETY:"));
-    unsafe_lines(text).into_iter().filter(|place| !proven(place)).map(|place| place + 1).collect()
+    let proven = |place: &usize| {
+        lines[place.saturating_sub(PROOF_WITHIN)..=*place]
+            .iter()
+            .any(|l| l.contains("SAFETY:"))
+    };
+    unsafe_lines(text)
+        .into_iter()
+        .filter(|place| !proven(place))
+        .map(|place| place + 1)
+        .collect()
 }
 
 #[test]
@@ -96,6 +130,16 @@ fn unsafe_code_is_seen() {
     let word = "unsafe";
     let bare = format!("fn f() {{\n    {word} {{ g() }}\n}}\n{word} impl Send for S {{}}\n");
     assert_eq!(unproven(&bare), [2, 4]);
-    assert_eq!(unproven(&format!("// SAFETY: it holds.\nlet x = f(\n    1,\n    {word} {{ g() }},\n);\n")), [0; 0]);
-    assert_eq!(unproven(&format!("{word} fn f() {{}}\n{word} extern \"C\" {{}}\n// {word} {{\n")), [0; 0]);
+    assert_eq!(
+        unproven(&format!(
+            "// SAFETY: it holds.\nlet x = f(\n    1,\n    {word} {{ g() }},\n);\n"
+        )),
+        [0; 0]
+    );
+    assert_eq!(
+        unproven(&format!(
+            "{word} fn f() {{}}\n{word} extern \"C\" {{}}\n// {word} {{\n"
+        )),
+        [0; 0]
+    );
 }

@@ -13,12 +13,32 @@ fn packages() -> Vec<serde_json::Value> {
     // All platforms' would have to be downloaded first.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform", &platform]);
-    let output = cargo.current_dir(root()).stdin(Stdio::null()).output().expect("cargo runs");
-    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    cargo.args([
+        "metadata",
+        "--format-version",
+        "1",
+        "--offline",
+        "--locked",
+        "--filter-platform",
+        &platform,
+    ]);
+    let output = cargo
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .output()
+        .expect("cargo runs");
+    assert!(
+        output.status.success(),
+        "cargo metadata: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
     let packages = metadata["packages"].as_array().expect("packages").clone();
-    assert!(packages.len() > 20, "only {} packages were found: the test no longer sees them", packages.len());
+    assert!(
+        packages.len() > 20,
+        "only {} packages were found: the test no longer sees them",
+        packages.len()
+    );
     packages
 }
 
@@ -31,9 +51,19 @@ fn every_licence_goes_with_ours() {
     let wrong: Vec<String> = packages()
         .iter()
         .filter(|package| !licence::allowed(text(package, "license")))
-        .map(|one| format!("{} {}: `{}`", text(one, "name"), text(one, "version"), text(one, "license")))
+        .map(|one| {
+            format!(
+                "{} {}: `{}`",
+                text(one, "name"),
+                text(one, "version"),
+                text(one, "license")
+            )
+        })
         .collect();
-    assert_none("licences that the list in tests/manifest/licence.rs does not allow", &wrong);
+    assert_none(
+        "licences that the list in tests/manifest/licence.rs does not allow",
+        &wrong,
+    );
 }
 
 #[test]
@@ -55,7 +85,10 @@ fn dependencies_come_from_the_registry_or_this_tree() {
 fn crates_at_several_versions_are_listed() {
     let mut versions = BTreeMap::<String, BTreeSet<String>>::new();
     for one in packages() {
-        versions.entry(text(&one, "name").to_owned()).or_default().insert(text(&one, "version").to_owned());
+        versions
+            .entry(text(&one, "name").to_owned())
+            .or_default()
+            .insert(text(&one, "version").to_owned());
     }
     for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
         println!("{name}: {versions:?}");
@@ -65,13 +98,23 @@ fn crates_at_several_versions_are_listed() {
 #[test]
 fn every_dependency_says_why_it_is_there() {
     let (mut wrong, mut manifests) = (Vec::new(), 0);
-    for one in entries().iter().filter(|one| one.path.file_name().is_some_and(|name| name == "Cargo.toml")) {
+    for one in entries()
+        .iter()
+        .filter(|one| one.path.file_name().is_some_and(|name| name == "Cargo.toml"))
+    {
         manifests += 1;
         let text = one.text();
-        wrong.extend(unexplained(&text).iter().map(|line| format!("{}: {line}", one.path.display())));
+        wrong.extend(
+            unexplained(&text)
+                .iter()
+                .map(|line| format!("{}: {line}", one.path.display())),
+        );
     }
     assert_eq!(manifests, 3, "the manifests of the workspace");
-    assert_none("dependencies without a comment line above them (a block of lines may share one)", &wrong);
+    assert_none(
+        "dependencies without a comment line above them (a block of lines may share one)",
+        &wrong,
+    );
 }
 
 /// The dependency lines that no comment line precedes in their block. A blank line or a heading ends a block.

@@ -19,8 +19,14 @@ const ALLOWED: [&str; 11] = [
 /// Whether the SPDX expression can be satisfied by allowed licences alone. What cannot be read is not allowed. `/` is how
 /// old crates write OR.
 pub fn allowed(expression: &str) -> bool {
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
-    let mut words = Words { words: spaced.split_whitespace().collect(), next: 0 };
+    let spaced = expression
+        .replace('(', " ( ")
+        .replace(')', " ) ")
+        .replace('/', " OR ");
+    let mut words = Words {
+        words: spaced.split_whitespace().collect(),
+        next: 0,
+    };
     let verdict = words.either();
     verdict == Some(true) && words.peek().is_none()
 }
@@ -72,7 +78,9 @@ impl<'a> Words<'a> {
     }
 
     fn name(&mut self) -> Option<&'a str> {
-        let word = self.peek().filter(|word| !["(", ")", "OR", "AND", "WITH"].contains(word))?;
+        let word = self
+            .peek()
+            .filter(|word| !["(", ")", "OR", "AND", "WITH"].contains(word))?;
         self.next += 1;
         Some(word)
     }
@@ -80,7 +88,13 @@ impl<'a> Words<'a> {
 
 #[test]
 fn one_side_of_or_is_enough() {
-    for expression in ["MIT", "MIT OR GPL-3.0-only", "GPL-3.0-only OR MIT", "MIT/Apache-2.0", "Unlicense / MIT"] {
+    for expression in [
+        "MIT",
+        "MIT OR GPL-3.0-only",
+        "GPL-3.0-only OR MIT",
+        "MIT/Apache-2.0",
+        "Unlicense / MIT",
+    ] {
         assert!(allowed(expression), "{expression}");
     }
     assert!(!allowed("GPL-3.0-only OR AGPL-3.0-only"));
@@ -103,7 +117,18 @@ fn an_exception_belongs_to_its_licence() {
 
 #[test]
 fn what_cannot_be_read_is_not_allowed() {
-    for expression in ["", "()", "MIT OR", "OR MIT", "(MIT", "MIT)", "MIT Apache-2.0", "MIT AND", "Apache-2.0 WITH", "mit"] {
+    for expression in [
+        "",
+        "()",
+        "MIT OR",
+        "OR MIT",
+        "(MIT",
+        "MIT)",
+        "MIT Apache-2.0",
+        "MIT AND",
+        "Apache-2.0 WITH",
+        "mit",
+    ] {
         assert!(!allowed(expression), "{expression}");
     }
 }

@@ -5,6 +5,7 @@ mod agent;
 mod agent_builder;
 pub mod cgroups;
 mod launcher;
+mod loader;
 mod master;
 mod ports;
 mod process;

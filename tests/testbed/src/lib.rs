@@ -16,6 +16,7 @@
 pub mod base;
 pub mod bed;
 pub mod default_executor;
+pub mod demo;
 pub mod error;
 pub mod execute;
 pub mod executor;

@@ -33,6 +33,7 @@ pub(crate) const BASE_LINK: &str = "mesos-base";
 
 const USAGE: &str = "usage: testbed master|agent [--flag=value …]
        testbed execute …
+       testbed demo        show what tasks see of the GPUs of this machine, or of simulated ones
        testbed obtain      download Mesos and make its stubs
        testbed clean       remove what crashed testbeds left behind";
 
@@ -62,6 +63,8 @@ fn subcommand(arguments: &[String]) -> ExitCode {
         Some("master") => answer(master::main(arguments).map(|()| 0)),
         Some("agent") => answer(agent::main(arguments).map(|()| 0)),
         Some("execute") => crate::execute::main(rest),
+        Some("demo") => crate::demo::main(),
+        Some("probe") => crate::demo::probe::main(),
         Some("obtain") => answer(Base::obtain().map(|base| {
             println!("{}", base.folder().display());
             0

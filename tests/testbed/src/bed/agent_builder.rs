@@ -13,7 +13,7 @@ use super::ports::Port;
 use super::process::{Process, Program};
 use super::room::{Room, unique_name};
 use super::simulation::Simulated;
-use super::{Testbed, launcher};
+use super::{Testbed, launcher, loader};
 use crate::base::copy_file;
 use crate::error::{Error, Tried};
 
@@ -29,6 +29,7 @@ pub struct AgentBuilder {
     modules: Vec<serde_json::Value>,
     machine: Option<fake_nvml::Machine>,
     loader_cache: bool,
+    repository: bool,
     user: Option<(u32, u32)>,
 }
 
@@ -42,6 +43,7 @@ impl AgentBuilder {
             modules: Vec::new(),
             machine: None,
             loader_cache: false,
+            repository: false,
             user: None,
         }
     }
@@ -89,6 +91,13 @@ impl AgentBuilder {
         self
     }
 
+    /// `--modules` with the repository's own modules.json, and the library where the loader finds it by its name.
+    pub fn repository_modules(mut self) -> Self {
+        self.repository = true;
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../modules.json");
+        self.modules_json(format!("file://{}", manifest.display()))
+    }
+
     /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.environment.push((name.to_owned(), value.into()));
@@ -132,6 +141,9 @@ impl AgentBuilder {
         };
         self.environment
             .extend(simulation.iter().flat_map(Simulated::environment));
+        if self.repository {
+            loader::add(&Testbed::module_library()?, &folder.join("lib"), &mut self.environment)?;
+        }
         let flags = self.all_flags(&name, &folder, &port)?;
         self.room.owns_cgroup_root(&name);
         self.give(&folder)?;

@@ -25,7 +25,7 @@ pub(super) fn draw(seen: &[Sight], isolated: bool) -> String {
     let rows: Vec<Vec<String>> = std::iter::once(header.collect()).chain(rows).collect();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let line = |row: &Vec<String>| {
-        let cells = row.iter().enumerate().map(|(i, cell)| format!("{cell:<1$}", width(i).unwrap_or(0)));
+        let cells = row.iter().enumerate().map(|(i, cell)| format!("{cell:<wide$}", wide = width(i).unwrap_or(0)));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()

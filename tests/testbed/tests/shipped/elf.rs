@@ -63,7 +63,13 @@ fn read(data: &[u8]) -> object::read::Result<Dynamic> {
     for entry in table.iter().filter(|entry| entry.tag == DT_NEEDED) {
         dynamic.needed.push(text(table.string(entry)?));
     }
-    let segments = header.program_headers(endian, data)?.iter().filter(|one| one.p_type(endian) == PT_LOAD);
-    dynamic.loaded_bytes = segments.map(|one| one.p_offset(endian) + one.p_filesz(endian)).max().unwrap_or(0);
+    let segments = header
+        .program_headers(endian, data)?
+        .iter()
+        .filter(|one| one.p_type(endian) == PT_LOAD);
+    dynamic.loaded_bytes = segments
+        .map(|one| one.p_offset(endian) + one.p_filesz(endian))
+        .max()
+        .unwrap_or(0);
     Ok(dynamic)
 }

@@ -12,7 +12,9 @@ const SYSTEM: [&str; 4] = ["GLIBC", "GLIBCXX", "CXXABI", "GCC"];
 /// The names that cpp/imports.hpp says the library takes from Mesos.
 pub fn listed() -> BTreeSet<String> {
     let header = repository("cpp/imports.hpp");
-    let (_, list) = header.split_once("IMPORTS[] = {").expect("cpp/imports.hpp has IMPORTS");
+    let (_, list) = header
+        .split_once("IMPORTS[] = {")
+        .expect("cpp/imports.hpp has IMPORTS");
     let (list, _) = list.split_once("};").expect("IMPORTS ends");
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -24,7 +26,10 @@ pub fn is_foreign_cpp(import: &Import) -> bool {
 
 /// Whether a name comes from the system, for sure.
 pub fn is_of_the_system(import: &Import) -> bool {
-    let family = import.version.as_deref().and_then(|version| version.split_once('_'));
+    let family = import
+        .version
+        .as_deref()
+        .and_then(|version| version.split_once('_'));
     family.is_some_and(|(family, _)| SYSTEM.contains(&family))
 }
 
@@ -78,5 +83,8 @@ fn versions_are_ordered_as_numbers() {
     assert!(version("2.2.5") < version("2.3"));
     assert_eq!(version("3.4.29"), Version::new(3, 4, 29));
     assert_eq!(Version::parse("PRIVATE"), None);
-    assert_eq!((version("2.34").to_string(), version("2.2.5").to_string()), ("2.34".to_owned(), "2.2.5".to_owned()));
+    assert_eq!(
+        (version("2.34").to_string(), version("2.2.5").to_string()),
+        ("2.34".to_owned(), "2.2.5".to_owned())
+    );
 }

@@ -29,7 +29,9 @@ impl Library {
         match std::env::var_os(RELEASE).filter(|path| !path.is_empty()) {
             Some(path) => Some(Self::at(PathBuf::from(path))),
             None => {
-                support::skip(&format!("{test}: a release build ({RELEASE}; tests/run makes one)"));
+                support::skip(&format!(
+                    "{test}: a release build ({RELEASE}; tests/run makes one)"
+                ));
                 None
             }
         }
@@ -38,12 +40,20 @@ impl Library {
     /// Every build there is. What is said of one holds for all, so this does not say what is missing.
     pub fn all() -> Vec<Self> {
         let release = std::env::var_os(RELEASE).filter(|path| !path.is_empty());
-        [Some(Self::tested()), release.map(|path| Self::at(PathBuf::from(path)))].into_iter().flatten().collect()
+        [
+            Some(Self::tested()),
+            release.map(|path| Self::at(PathBuf::from(path))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     /// Whether the file has this text in it, wherever.
     pub fn contains(&self, text: &str) -> bool {
-        self.data.windows(text.len()).any(|window| window == text.as_bytes())
+        self.data
+            .windows(text.len())
+            .any(|window| window == text.as_bytes())
     }
 }
 

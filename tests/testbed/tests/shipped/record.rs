@@ -7,8 +7,14 @@ use std::path::Path;
 use nix::libc;
 
 /// The first six pointers of a record, which are texts, in the order in which Mesos reads them.
-pub const TEXTS: [&str; 6] =
-    ["moduleApiVersion", "mesosVersion", "kind", "authorName", "authorEmail", "description"];
+pub const TEXTS: [&str; 6] = [
+    "moduleApiVersion",
+    "mesosVersion",
+    "kind",
+    "authorName",
+    "authorEmail",
+    "description",
+];
 
 /// An opened library. It stays open: Mesos does not close one either, and the threads that it starts could not survive it.
 pub struct Opened(*mut c_void);
@@ -29,7 +35,11 @@ impl Opened {
         // SAFETY: `dlopen` requires a NUL-terminated path, which `path` is and stays for the call, and that the
         // library's constructors are sound: they are ours, and C++'s own.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if handle.is_null() { Err(last_error()) } else { Ok(Self(handle)) }
+        if handle.is_null() {
+            Err(last_error())
+        } else {
+            Ok(Self(handle))
+        }
     }
 
     /// The record of a module.
@@ -60,6 +70,10 @@ fn last_error() -> String {
     // and it is copied before that.
     unsafe {
         let text = libc::dlerror();
-        if text.is_null() { "unknown error".to_owned() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
+        if text.is_null() {
+            "unknown error".to_owned()
+        } else {
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
     }
 }
