@@ -96,10 +96,10 @@ fn enrich(state: &mut State, answer: Result<Survey, NvmlFailure>) {
 
 /// A unit in one line, for the log.
 pub fn describe(unit: &Unit) -> String {
-    let index = unit.index.map_or_else(|| "?".to_owned(), |index| index.to_string());
+    let index = unit.index.map_or_else(String::new, |index| format!("index {index}, "));
     let memory = unit.memory_bytes.map_or_else(String::new, |bytes| format!(", {} MiB", bytes >> 20));
     let model = unit.model.as_deref().unwrap_or("unknown model");
-    format!("{} at {}, index {index}, minor {}: {model}{memory}", unit.id, unit.pci, unit.minor)
+    format!("{} at {}, {index}minor {}: {model}{memory}", unit.id, unit.pci, unit.minor)
 }
 
 fn from_report(report: ProcReport) -> Inventory {

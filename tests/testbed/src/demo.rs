@@ -9,9 +9,13 @@ mod table;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use nix::unistd::geteuid;
+
+use crate::bed::cgroups::Hierarchies;
 use crate::bed::{Agent, Testbed};
 use crate::error::{Error, Tried};
 use crate::scheduler::{Framework, FrameworkOptions, Task};
+use crate::support::lacking_for_cgroups;
 use gpus::Gpus;
 use probe::Sight;
 
@@ -34,15 +38,15 @@ pub fn main() -> ExitCode {
 fn run() -> Result<bool, Error> {
     let gpus = Gpus::of_this_machine();
     println!("{gpus}");
-    let missing = crate::support::lacking_for_cgroups();
-    if let Some(what) = &missing {
-        println!("Not shown, for lack of {what}: that the kernel keeps a task from GPUs it was not given.");
-    }
     let started = Instant::now();
     let step = |what: &str| eprintln!("[{:5.1} s] {what}", started.elapsed().as_secs_f64());
 
     step("getting Mesos 1.11.0 (once; it is kept for the next time)");
     let bed = Testbed::new()?;
+    let missing = missing(&bed);
+    if let Some(what) = &missing {
+        println!("Not shown, for lack of {what}: that the kernel keeps a task from GPUs it was not given.");
+    }
     step("starting a master and an agent with modules.json");
     let mut master = bed.master().start()?;
     master.wait_ready(PATIENCE)?;
@@ -90,6 +94,16 @@ fn run() -> Result<bool, Error> {
         });
     }
     Ok(wrong.is_empty())
+}
+
+/// What device control needs and this machine lacks. Where nobody has mounted the controllers, they are mounted for the
+/// time of the demo.
+fn missing(bed: &Testbed) -> Option<String> {
+    let lacking = lacking_for_cgroups()?;
+    if geteuid().is_root() {
+        return Hierarchies::mount_in(&bed.folder().join("cgroup")).err().map(|error| error.to_string());
+    }
+    Some(lacking)
 }
 
 /// Runs tasks at the same time and tells what each saw.

@@ -128,14 +128,10 @@ fn ROOT_CGROUPS_the_tasks_of_a_group_share_the_gpus_of_their_executor() {
         let executor = ExecutorSpec::default_executor(&format!("group{gpus}"));
         framework.launch_group(&offer, &executor, &tasks).unwrap();
         for id in &ids {
+            let running = framework.wait_state(id, "TASK_RUNNING", PATIENCE).unwrap();
+            assert_eq!(running.container.len(), 2, "a nested container: {running:?}");
             let ended = framework.wait_terminal(id, PATIENCE).unwrap();
             assert_eq!(ended.state, "TASK_FINISHED", "{ended}\n{}", cluster.agent.log());
-            assert_eq!(
-                ended.container.len(),
-                2,
-                "a nested container: {:?}",
-                ended.container
-            );
         }
         let seen = outs.map(|out| probe::read(&out));
         for one in &seen {

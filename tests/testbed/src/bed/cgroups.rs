@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use nix::mount::{MsFlags, mount};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -29,6 +30,18 @@ impl Hierarchies {
                 "the controllers devices and freezer are not mounted",
             )
         })
+    }
+
+    /// Mounts the two controllers below `folder`, which must not be there yet: a machine with cgroup v2 has them, and
+    /// nobody uses them.
+    pub fn mount_in(folder: &Path) -> Result<Self, Error> {
+        for controller in ["devices", "freezer"] {
+            let point = folder.join(controller);
+            let tried = || format!("mount the cgroup v1 controller {controller} at {}", point.display());
+            fs::create_dir_all(&point).tried(tried)?;
+            mount(Some("none"), &point, Some("cgroup"), MsFlags::empty(), Some(controller)).tried(tried)?;
+        }
+        Ok(Self { folder: folder.to_owned() })
     }
 
     fn find_in(mounts: &str) -> Option<Self> {

@@ -57,7 +57,7 @@ fn make_rslave(flags: &Flags) -> Result<(), Error> {
 /// built without them, where no container could start. `None` when nothing is missing.
 fn without_missing(info: &str) -> Option<String> {
     let mut info: Value = serde_json::from_str(info).ok()?;
-    let rootfs = info.get("rootfs")?.as_str()?.to_owned();
+    let rootfs = rootfs(&info)?.to_owned();
     let mounts = info.get_mut("mounts")?.as_array_mut()?;
     let before = mounts.len();
     mounts.retain(|mount| {
@@ -73,6 +73,16 @@ fn without_missing(info: &str) -> Option<String> {
     (mounts.len() < before).then(|| info.to_string())
 }
 
+/// The root of an image: the container's own, or for a command task the one that its executor is told to enter.
+fn rootfs(info: &Value) -> Option<&str> {
+    let own = || info.get("rootfs")?.as_str();
+    let of_task = || {
+        let arguments = info.get("command")?.get("arguments")?.as_array()?;
+        arguments.iter().find_map(|argument| argument.as_str()?.strip_prefix("--rootfs="))
+    };
+    own().or_else(of_task)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +95,8 @@ mod tests {
         assert_eq!(kept["mounts"].as_array().unwrap().len(), 3);
         assert_eq!(without_missing(&kept.to_string()), None);
         assert_eq!(without_missing("{}"), None);
+        let of_task = info.replace(r#""rootfs":"/r""#, r#""command":{"arguments":["mesos-executor","--rootfs=/r"]}"#);
+        let kept: Value = serde_json::from_str(&without_missing(&of_task).unwrap()).unwrap();
+        assert_eq!(kept["mounts"].as_array().unwrap().len(), 3);
     }
 }
