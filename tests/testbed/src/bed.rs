@@ -66,12 +66,14 @@ impl Testbed {
         if current.file_name().is_some_and(|name| name == "testbed") {
             return Ok(current);
         }
-        let candidate = current
-            .parent()
-            .and_then(Path::parent)
+        // Programs lie beside it, tests one folder deeper.
+        let mut places = current
+            .ancestors()
+            .skip(1)
+            .take(2)
             .map(|folder| folder.join("testbed"));
         existing(
-            candidate,
+            places.find(|place| place.is_file()),
             "find the testbed program (cargo build -p mesos-gpu-testbed makes it)",
         )
     }

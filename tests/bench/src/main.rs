@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measures, side by side and interleaved, what this library costs: `bench [--rounds=N] [--json=FILE]`.
+//!
+//! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
+//! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
+
+mod start;
+mod stats;
+mod table;
+mod variant;
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use stats::Summary;
+use testbed::Error;
+use variant::Variant;
+
+/// One row of the result.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// What was measured.
+    what: &'static str,
+    /// Of what.
+    variant: &'static str,
+    /// The unit of the figures.
+    unit: &'static str,
+    #[serde(flatten)]
+    summary: Summary,
+    /// The median beside that of the variant without GPU support.
+    ratio_to_none: f64,
+}
+
+struct Options {
+    rounds: usize,
+    json: Option<String>,
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|options| run(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options() -> Result<Options, Error> {
+    let mut options = Options {
+        rounds: 10,
+        json: None,
+    };
+    for argument in std::env::args().skip(1) {
+        let wrong = || {
+            Error::new(
+                format!("take the argument {argument:?}"),
+                "usage: bench [--rounds=N] [--json=FILE]",
+            )
+        };
+        match argument.split_once('=') {
+            Some(("--rounds", rounds)) => {
+                options.rounds = rounds.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?
+            }
+            Some(("--json", file)) => options.json = Some(file.to_owned()),
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(options)
+}
+
+fn run(options: &Options) -> Result<(), Error> {
+    if let Some(lacking) = testbed::support::lacking_for_cgroups() {
+        testbed::support::skip(&format!("bench: {lacking}"));
+        return Err(Error::new(
+            "measure agents with device control",
+            format!("this machine lacks {lacking}"),
+        ));
+    }
+    let mut samples = vec![Vec::new(); Variant::ALL.len()];
+    for round in 0..options.rounds {
+        for place in 0..Variant::ALL.len() {
+            let at = (place + round) % Variant::ALL.len();
+            samples[at].push(start::milliseconds(Variant::ALL[at])?);
+        }
+        eprintln!("bench: agent start, round {} of {}", round + 1, options.rounds);
+    }
+    let rows = rows("agent start to ready", "ms", &samples);
+    println!("{}", table::draw(&rows));
+    if let Some(file) = &options.json {
+        let text =
+            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
+        std::fs::write(file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
+    }
+    Ok(())
+}
+
+fn rows(what: &'static str, unit: &'static str, samples: &[Vec<f64>]) -> Vec<Row> {
+    let summaries: Vec<Summary> = samples.iter().map(|all| Summary::of(all)).collect();
+    let none = summaries[0].median;
+    let row = |(variant, summary): (&Variant, Summary)| Row {
+        what,
+        variant: variant.name(),
+        unit,
+        ratio_to_none: summary.median / none,
+        summary,
+    };
+    Variant::ALL.iter().zip(summaries).map(row).collect()
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The benchmark runs and writes a figure for every variant.
+#![allow(clippy::unwrap_used, reason = "clippy only knows the tests themselves")]
+#![allow(non_snake_case, reason = "a test name says what it needs, in capitals")]
+
+use std::process::Command;
+
+#[test]
+fn ROOT_CGROUPS_one_round_gives_a_figure_for_every_variant() {
+    if let Some(lacking) = testbed::support::lacking_for_cgroups() {
+        return testbed::support::skip(&format!("bench: {lacking}"));
+    }
+    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-{}.json", std::process::id()));
+    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(["--rounds=1", &format!("--json={}", file.display())])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let variants: Vec<&str> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
+    assert_eq!(variants, ["no GPU support", "gpu/nvidia", "mesos-gpu"]);
+    assert!(
+        rows.iter().all(|row| row["median"].as_f64().unwrap() > 0.0),
+        "{rows:?}"
+    );
+}
