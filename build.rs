@@ -19,17 +19,30 @@ const SOURCES: [&str; 7] = [
 
 fn main() -> io::Result<()> {
     let mut build = cxx_build::bridge(BRIDGE);
-    build.files(SOURCES).include("include").include("cpp").std("c++17");
+    build
+        .files(SOURCES)
+        .include("include")
+        .include("cpp")
+        .std("c++17");
     match env::var_os("MESOS_PREFIX").filter(|prefix| !prefix.is_empty()) {
         // Mesos's own headers are not written for these warnings.
         Some(prefix) => {
-            build.flag("-isystem").flag(Path::new(&prefix).join("include").display().to_string());
+            build
+                .flag("-isystem")
+                .flag(Path::new(&prefix).join("include").display().to_string());
         }
         None => {
-            build.include("include/mesos/1.11").warnings(true).extra_warnings(true).warnings_into_errors(true);
+            build
+                .include("include/mesos/1.11")
+                .warnings(true)
+                .extra_warnings(true)
+                .warnings_into_errors(true);
         }
     }
-    build.flag("-fvisibility=hidden").flag("-fvisibility-inlines-hidden").compile("mesos_gpu_cpp");
+    build
+        .flag("-fvisibility=hidden")
+        .flag("-fvisibility-inlines-hidden")
+        .compile("mesos_gpu_cpp");
     hide_bridge()?;
 
     println!("cargo::rustc-link-arg-cdylib=-Wl,--exclude-libs,ALL");
@@ -46,7 +59,10 @@ fn main() -> io::Result<()> {
 fn hide_bridge() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?);
     let package = env::var("CARGO_PKG_NAME").map_err(io::Error::other)?;
-    let generated = out.join("cxxbridge/sources").join(package).join(format!("{BRIDGE}.cc"));
+    let generated = out
+        .join("cxxbridge/sources")
+        .join(package)
+        .join(format!("{BRIDGE}.cc"));
     let text = fs::read_to_string(&generated)?;
     let names: BTreeSet<&str> = text
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'))

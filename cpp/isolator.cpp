@@ -30,11 +30,12 @@ namespace mesos_gpu {
 
 namespace {
 
-template <typename Messages>
+// `M` is named by the caller: what Resources holds only converts to a Resource.
+template <typename M, typename Messages>
 rust::Vec<Message> allBytesOf(const Messages& messages)
 {
   rust::Vec<Message> all;
-  for (const auto& message : messages) {
+  for (const M& message : messages) {
     const string bytes = bytesOf(message);
     Message one;
     one.bytes.reserve(bytes.size());
@@ -55,7 +56,7 @@ public:
   Future<Nothing> recover(const vector<ContainerState>& states, const hashset<ContainerID>& orphans) override
   {
     return fenced<NothingReply>("isolator.recover", [&](auto reply) {
-      core->recover(allBytesOf(states), allBytesOf(orphans), std::move(reply));
+      core->recover(allBytesOf<ContainerState>(states), allBytesOf<ContainerID>(orphans), std::move(reply));
     });
   }
 
@@ -83,7 +84,7 @@ public:
                          const google::protobuf::Map<string, mesos::Value::Scalar>&) override
   {
     return fenced<NothingReply>("isolator.update", [&](auto reply) {
-      core->update(sliceOf(bytesOf(id)), allBytesOf(requests), std::move(reply));
+      core->update(sliceOf(bytesOf(id)), allBytesOf<mesos::Resource>(requests), std::move(reply));
     });
   }
 

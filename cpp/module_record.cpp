@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <mesos/hook.hpp>
-#include <mesos/module/module.hpp>
+#include <mesos/module/isolator.hpp>
 #include <mesos/slave/isolator.hpp>
 #include <mesos/version.hpp>
 

@@ -26,7 +26,10 @@ pub struct Error {
 impl Error {
     /// A failure of this kind; `message` says what was tried, on what, and why it failed.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self {
+            kind,
+            message: message.into(),
+        }
     }
 
     /// A request that cannot be met.

@@ -44,7 +44,9 @@ fn nothing_about_one_container_fails_recovery() {
 #[test]
 fn wildcards_are_no_grant() {
     let before = FakeAgent::with_gpus(2);
-    before.cgroup.create_denying("mesos/a", &["c 195:* rwm", "c *:* m"]);
+    before
+        .cgroup
+        .create_denying("mesos/a", &["c 195:* rwm", "c *:* m"]);
     let mut agent = before.restart();
     agent.recover(&["a"], &[]).unwrap();
     assert_eq!(agent.free(), 2);
@@ -54,7 +56,9 @@ fn wildcards_are_no_grant() {
 fn a_gpu_that_two_containers_can_open_is_free_only_after_both() {
     let before = FakeAgent::with_gpus(1);
     for name in ["a", "b"] {
-        before.cgroup.create_denying(&format!("mesos/{name}"), &["c 195:0 rw"]);
+        before
+            .cgroup
+            .create_denying(&format!("mesos/{name}"), &["c 195:0 rw"]);
     }
     let mut agent = before.restart();
     agent.recover(&["a", "b"], &[]).unwrap();
@@ -68,7 +72,9 @@ fn a_gpu_that_two_containers_can_open_is_free_only_after_both() {
 #[test]
 fn a_container_from_before_us_is_adopted_at_its_first_update() {
     let mut agent = FakeAgent::with_gpus(2);
-    agent.cgroup.create_denying("mesos/old", &["c 195:1 rwm", "c 195:255 rwm"]);
+    agent
+        .cgroup
+        .create_denying("mesos/old", &["c 195:1 rwm", "c 195:255 rwm"]);
     agent.update("old", 1.0).unwrap();
     assert_eq!(agent.free(), 1);
     assert_eq!(agent.open_gpus("old"), [1]);

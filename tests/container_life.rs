@@ -12,7 +12,14 @@ use support::agent::{FakeAgent, config, id};
 fn a_container_gets_its_gpus_and_the_control_nodes_and_is_told_their_uuids() {
     let mut agent = FakeAgent::with_gpus(4);
     let environment = agent.launch("a", 2.0).unwrap();
-    let uuids: Vec<&str> = agent.state.inventory.units().iter().map(|unit| unit.id.as_str()).take(2).collect();
+    let uuids: Vec<&str> = agent
+        .state
+        .inventory
+        .units()
+        .iter()
+        .map(|unit| unit.id.as_str())
+        .take(2)
+        .collect();
     assert_eq!(environment["NVIDIA_VISIBLE_DEVICES"], uuids.join(","));
     assert_eq!(environment["CUDA_DEVICE_ORDER"], "PCI_BUS_ID");
     assert_eq!(agent.open_gpus("a"), [0, 1]);
@@ -32,12 +39,22 @@ fn a_container_without_gpus_gets_no_device_at_all_and_is_told_void() {
 fn growing_and_shrinking_keep_the_union_and_give_all_back() {
     let mut agent = FakeAgent::with_gpus(4);
     agent.launch("a", 1.0).unwrap();
-    for (total, open) in [(2.0, vec![0, 1]), (2.0, vec![0, 1]), (3.0, vec![0, 1, 2]), (1.0, vec![0]), (0.0, vec![])] {
+    for (total, open) in [
+        (2.0, vec![0, 1]),
+        (2.0, vec![0, 1]),
+        (3.0, vec![0, 1, 2]),
+        (1.0, vec![0]),
+        (0.0, vec![]),
+    ] {
         agent.update("a", total).unwrap();
         assert_eq!(agent.open_gpus("a"), open, "after an update to {total}");
         assert_eq!(agent.free(), 4 - open.len());
     }
-    assert!(agent.open("a").is_empty(), "the control nodes go with the last GPU: {:?}", agent.open("a"));
+    assert!(
+        agent.open("a").is_empty(),
+        "the control nodes go with the last GPU: {:?}",
+        agent.open("a")
+    );
     agent.update("a", 2.0).unwrap();
     agent.end("a");
     assert_eq!(agent.free(), 4);
@@ -137,7 +154,10 @@ fn cleanup_is_idempotent_and_knows_no_strangers() {
         agent.cleanup(name).unwrap();
     }
     assert_eq!(agent.free(), 1);
-    assert!(agent.open("a").is_empty(), "a cgroup that outlives cleanup names no GPU any more");
+    assert!(
+        agent.open("a").is_empty(),
+        "a cgroup that outlives cleanup names no GPU any more"
+    );
 }
 
 #[test]
@@ -155,7 +175,11 @@ fn a_gpu_that_cannot_be_taken_away_stays_with_its_container() {
     agent.launch("a", 2.0).unwrap();
     agent.cgroup.fail("deny", "input/output error");
     agent.update("a", 1.0).unwrap();
-    assert_eq!(agent.free(), 0, "the container can still open it, so nobody else may have it");
+    assert_eq!(
+        agent.free(),
+        0,
+        "the container can still open it, so nobody else may have it"
+    );
 }
 
 #[test]
@@ -164,7 +188,10 @@ fn a_child_is_told_its_roots_gpus_and_a_debug_child_inherits() {
     let root = agent.launch("a", 1.0).unwrap();
     let child = agent.prepare(&id("a.child"), &config(0.0)).unwrap().unwrap();
     assert_eq!(child["NVIDIA_VISIBLE_DEVICES"], root["NVIDIA_VISIBLE_DEVICES"]);
-    let debug = ContainerConfig { container_class: Some(ContainerClass::Debug as i32), ..config(0.0) };
+    let debug = ContainerConfig {
+        container_class: Some(ContainerClass::Debug as i32),
+        ..config(0.0)
+    };
     assert_eq!(agent.prepare(&id("a.debug"), &debug).unwrap(), None);
     agent.cleanup("a.child").unwrap();
     assert_eq!(agent.open_gpus("a"), [0]);
@@ -174,9 +201,17 @@ fn a_child_is_told_its_roots_gpus_and_a_debug_child_inherits() {
 fn an_images_own_device_order_stays_but_not_its_list_of_devices() {
     let mut agent = FakeAgent::with_gpus(1);
     agent.make_cgroup("a");
-    let env = vec!["CUDA_DEVICE_ORDER=FASTEST_FIRST".to_owned(), "NVIDIA_VISIBLE_DEVICES=all".to_owned()];
-    let manifest = Some(ImageManifest { config: Some(ImageConfig { env }) });
-    let config = ContainerConfig { docker: Some(Docker { manifest }), ..config(1.0) };
+    let env = vec![
+        "CUDA_DEVICE_ORDER=FASTEST_FIRST".to_owned(),
+        "NVIDIA_VISIBLE_DEVICES=all".to_owned(),
+    ];
+    let manifest = Some(ImageManifest {
+        config: Some(ImageConfig { env }),
+    });
+    let config = ContainerConfig {
+        docker: Some(Docker { manifest }),
+        ..config(1.0)
+    };
     let environment = agent.prepare(&id("a"), &config).unwrap().unwrap();
     assert!(!environment.contains_key("CUDA_DEVICE_ORDER"));
     assert!(environment["NVIDIA_VISIBLE_DEVICES"].starts_with("GPU-"));

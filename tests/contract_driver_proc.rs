@@ -28,8 +28,17 @@ fn contract(driver: &dyn DriverProc, say: &dyn Fn(Option<&str>, &[ProcGpu])) {
     (gpus[0].minor, gpus[1].minor) = (1, 3);
     gpus[1].excluded = true;
     gpus[2].model = None;
-    let access = |gpu_instance, compute_instance, minor| MigAccess { gpu_instance, compute_instance, minor };
-    gpus[0].mig = vec![access(1, None, 12), access(1, Some(0), 13), access(2, None, 21), access(2, Some(0), 22)];
+    let access = |gpu_instance, compute_instance, minor| MigAccess {
+        gpu_instance,
+        compute_instance,
+        minor,
+    };
+    gpus[0].mig = vec![
+        access(1, None, 12),
+        access(1, Some(0), 13),
+        access(2, None, 21),
+        access(2, Some(0), 22),
+    ];
     say(Some("580.159.04"), &gpus);
     let report = driver.read();
     assert_eq!(report.problems, Vec::<String>::new());
@@ -83,12 +92,18 @@ fn write_tree(dir: &Path, version: Option<&str>, gpus: &[ProcGpu]) {
         );
         fs::write(entry.join("information"), information).unwrap();
         for access in &gpu.mig {
-            let mut folder = dir.join(format!("capabilities/gpu{}/mig/gi{}", gpu.minor, access.gpu_instance));
+            let mut folder = dir.join(format!(
+                "capabilities/gpu{}/mig/gi{}",
+                gpu.minor, access.gpu_instance
+            ));
             if let Some(compute_instance) = access.compute_instance {
                 folder.push(format!("ci{compute_instance}"));
             }
             fs::create_dir_all(&folder).unwrap();
-            let text = format!("DeviceFileMinor: {}\nDeviceFileMode: 292\nDeviceFileModify: 1\n", access.minor);
+            let text = format!(
+                "DeviceFileMinor: {}\nDeviceFileMode: 292\nDeviceFileModify: 1\n",
+                access.minor
+            );
             fs::write(folder.join("access"), text).unwrap();
         }
     }

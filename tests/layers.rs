@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The layers of the house (crate documentation): a module of `src` uses only modules that stand below it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,18 +41,31 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
 
 /// The top-level modules that a source names by `crate::<module>`.
 fn uses(source: &str) -> Vec<String> {
-    let code = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let code = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n");
     code.split("crate::")
         .skip(1)
         .flat_map(|rest| match rest.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap_or("").split(',').map(str::trim).map(first_word).collect(),
+            Some(list) => list
+                .split('}')
+                .next()
+                .unwrap_or("")
+                .split(',')
+                .map(str::trim)
+                .map(first_word)
+                .collect(),
             None => vec![first_word(rest)],
         })
         .collect()
 }
 
 fn first_word(text: &str) -> String {
-    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    text.chars()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect()
 }
 
 #[test]
@@ -60,13 +75,24 @@ fn a_module_uses_only_what_stands_below_it() {
     let mut checked = 0;
     for path in sources(&src) {
         let relative = path.strip_prefix(&src).unwrap();
-        let own = relative.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
+        let own = relative
+            .iter()
+            .next()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .trim_end_matches(".rs")
+            .to_owned();
         if own == "lib" || own == "bin" {
             continue;
         }
         for used in uses(&fs::read_to_string(&path).unwrap()) {
             let Some(below) = rank(&used) else {
-                assert!(used == GROUND, "{}: crate::{used} has no place in the layers", path.display());
+                assert!(
+                    used == GROUND,
+                    "{}: crate::{used} has no place in the layers",
+                    path.display()
+                );
                 continue;
             };
             checked += 1;
@@ -77,7 +103,10 @@ fn a_module_uses_only_what_stands_below_it() {
             }
         }
     }
-    assert!(checked > 50, "only {checked} uses were found: the test no longer reads the sources");
+    assert!(
+        checked > 50,
+        "only {checked} uses were found: the test no longer reads the sources"
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -90,5 +119,11 @@ fn unsafe_code_stays_in_its_rooms() {
         .map(|path| path.strip_prefix(&src).unwrap().to_path_buf())
         .collect();
     rooms.sort();
-    assert_eq!(rooms, [PathBuf::from("bridge.rs"), PathBuf::from("system/nvml/mig_ids.rs")]);
+    assert_eq!(
+        rooms,
+        [
+            PathBuf::from("bridge.rs"),
+            PathBuf::from("system/nvml/mig_ids.rs")
+        ]
+    );
 }

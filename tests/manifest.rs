@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The repository as others take it: licences, sources, dependencies, and nothing in it that is not ours to give.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "manifest/code.rs"]
 mod code;

@@ -18,8 +18,17 @@ const WAIT: Duration = Duration::from_secs(5);
 
 /// GPU 0 is whole, GPU 1 is cut into the GPU instances 1 and 2.
 fn gpus() -> Vec<ProcGpu> {
-    let access = |gpu_instance, compute_instance, minor| MigAccess { gpu_instance, compute_instance, minor };
-    let mig = vec![access(1, None, 12), access(1, Some(0), 13), access(2, None, 21), access(2, Some(0), 22)];
+    let access = |gpu_instance, compute_instance, minor| MigAccess {
+        gpu_instance,
+        compute_instance,
+        minor,
+    };
+    let mig = vec![
+        access(1, None, 12),
+        access(1, Some(0), 13),
+        access(2, None, 21),
+        access(2, Some(0), 22),
+    ];
     vec![proc_gpu(0), ProcGpu { mig, ..proc_gpu(1) }]
 }
 
@@ -33,7 +42,10 @@ fn nvml() -> FakeNvml {
     };
     let mut cut = nvml_gpu(1, &proc_gpu(1));
     cut.mig = Some(vec![instance(1), instance(2)]);
-    FakeNvml::new(Answer::Now(Ok(survey("580.159.04", vec![nvml_gpu(0, &proc_gpu(0)), cut]))))
+    FakeNvml::new(Answer::Now(Ok(survey(
+        "580.159.04",
+        vec![nvml_gpu(0, &proc_gpu(0)), cut],
+    ))))
 }
 
 fn agent() -> FakeAgent {
@@ -50,21 +62,38 @@ fn agent() -> FakeAgent {
 #[test]
 fn a_cut_gpu_is_its_instances() {
     let found = discover(&FakeDriverProc::with_gpus("580.159.04", gpus()), &nvml(), WAIT);
-    let ids: Vec<&str> = found.inventory.units().iter().map(|unit| unit.id.as_str()).collect();
+    let ids: Vec<&str> = found
+        .inventory
+        .units()
+        .iter()
+        .map(|unit| unit.id.as_str())
+        .collect();
     assert_eq!(ids, [proc_gpu(0).uuid.as_str(), "MIG-1", "MIG-2"]);
     assert_eq!(found.source, Source::Nvml);
-    let UnitKind::Mig { parent, profile, .. } = &found.inventory.units()[1].kind else { panic!("a MIG instance") };
+    let UnitKind::Mig { parent, profile, .. } = &found.inventory.units()[1].kind else {
+        panic!("a MIG instance")
+    };
     assert_eq!((parent, profile.as_deref()), (&proc_gpu(1).uuid, Some("1g.18gb")));
 }
 
 #[test]
 fn where_nvml_does_not_answer_only_whole_gpus_are_handed_out() {
-    let failure = NvmlFailure::Call { call: "nvmlInit_v2".to_owned(), reason: "unknown error".to_owned() };
-    let found =
-        discover(&FakeDriverProc::with_gpus("580.159.04", gpus()), &FakeNvml::new(Answer::Now(Err(failure))), WAIT);
+    let failure = NvmlFailure::Call {
+        call: "nvmlInit_v2".to_owned(),
+        reason: "unknown error".to_owned(),
+    };
+    let found = discover(
+        &FakeDriverProc::with_gpus("580.159.04", gpus()),
+        &FakeNvml::new(Answer::Now(Err(failure))),
+        WAIT,
+    );
     assert_eq!(found.inventory.units().len(), 1);
     assert_eq!(found.source, Source::Driver);
-    assert!(found.inventory.problems[0].contains("MIG"), "{:?}", found.inventory.problems);
+    assert!(
+        found.inventory.problems[0].contains("MIG"),
+        "{:?}",
+        found.inventory.problems
+    );
 }
 
 #[test]
@@ -91,7 +120,10 @@ fn giving_one_instance_back_keeps_the_gpus_node_for_the_other() {
     agent.launch("a", 2.0).unwrap();
     agent.update("a", 1.0).unwrap();
     let open = agent.open("a");
-    assert!(open.contains(&"195:1".to_owned()) && open.contains(&"241:12".to_owned()), "{open:?}");
+    assert!(
+        open.contains(&"195:1".to_owned()) && open.contains(&"241:12".to_owned()),
+        "{open:?}"
+    );
     assert!(!open.contains(&"241:21".to_owned()), "{open:?}");
 }
 

@@ -16,7 +16,11 @@ fn ask<T: Send + 'static>(
     verb: impl FnOnce(&mut mesos_gpu::agent::state::State, Reply<T>) + Send + 'static,
 ) -> Result<T, Error> {
     let (tell, told) = channel();
-    agent.submit("isolator.test", Reply::new(move |answer| tell.send(answer).unwrap()), verb);
+    agent.submit(
+        "isolator.test",
+        Reply::new(move |answer| tell.send(answer).unwrap()),
+        verb,
+    );
     told.recv().unwrap()
 }
 
@@ -40,11 +44,17 @@ fn the_caller_hears_the_panic_and_only_gpus_are_refused_from_then_on() {
         isolator::prepare::prepare(state, &id("cpu"), &config(0.0), &reply);
     });
     assert!(launched.is_ok(), "a container without GPUs does not suffer");
-    ask(&agent, |state, reply| isolator::cleanup::cleanup(state, &id("held"), &reply)).unwrap();
+    ask(&agent, |state, reply| {
+        isolator::cleanup::cleanup(state, &id("held"), &reply)
+    })
+    .unwrap();
     let held = ask(&agent, |state, reply| {
         reply.answer(Ok(state.ledger.held_by(&id("held")).len()));
     });
     assert_eq!(held.unwrap(), 0);
     let open = mesos_gpu::ports::device_cgroup::DeviceCgroup::list(&cgroup, "mesos/held").unwrap();
-    assert!(open.iter().all(|rule| !rule.to_string().starts_with("c 195:")), "{open:?}");
+    assert!(
+        open.iter().all(|rule| !rule.to_string().starts_with("c 195:")),
+        "{open:?}"
+    );
 }

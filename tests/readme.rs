@@ -18,15 +18,27 @@ fn readme() -> String {
 /// The text of the section under this heading.
 fn section(heading: &str) -> String {
     let readme = readme();
-    let start = readme.find(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("the README has no {heading}"));
+    let start = readme
+        .find(&format!("\n## {heading}\n"))
+        .unwrap_or_else(|| panic!("the README has no {heading}"));
     let rest = &readme[start + 1..];
     rest[..rest[1..].find("\n## ").map_or(rest.len(), |end| end + 1)].to_owned()
 }
 
 /// The rows of the first table in a text, without its head.
 fn rows(text: &str) -> Vec<Vec<String>> {
-    let rows = text.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));
-    rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+    let rows = text
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1)
+        .take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        row.trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    })
+    .collect()
 }
 
 /// Everything in back quotes.
@@ -37,10 +49,18 @@ fn quoted(text: &str) -> Vec<&str> {
 #[test]
 fn every_parameter_stands_in_the_table_with_its_default_and_meaning_and_no_other() {
     let rows = rows(&section("Parameters"));
-    let names: Vec<String> = rows.iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
+    let names: Vec<String> = rows
+        .iter()
+        .map(|row| row[0].trim_matches('`').to_owned())
+        .collect();
     assert_eq!(names, KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
     for (row, key) in rows.iter().zip(KEYS) {
-        assert_eq!(row[2].replace('`', ""), key.default.trim_matches(['(', ')']), "default of {}", key.name);
+        assert_eq!(
+            row[2].replace('`', ""),
+            key.default.trim_matches(['(', ')']),
+            "default of {}",
+            key.name
+        );
         assert_eq!(row[3].replace('`', ""), key.meaning, "meaning of {}", key.name);
     }
 }
@@ -50,12 +70,23 @@ fn every_module_stands_in_the_table_and_in_modules_json() {
     let json: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(root().join("modules.json")).unwrap()).unwrap();
     let named = json["libraries"][0]["modules"].as_array().unwrap();
-    let named: BTreeSet<&str> = named.iter().map(|module| module["name"].as_str().unwrap()).collect();
+    let named: BTreeSet<&str> = named
+        .iter()
+        .map(|module| module["name"].as_str().unwrap())
+        .collect();
     let rows = rows(&section("Build and load"));
-    assert_eq!(rows.iter().map(|row| row[0].trim_matches('`')).collect::<BTreeSet<_>>(), named);
+    assert_eq!(
+        rows.iter()
+            .map(|row| row[0].trim_matches('`'))
+            .collect::<BTreeSet<_>>(),
+        named
+    );
     let records = fs::read_to_string(root().join("src/bridge/exports.rs")).unwrap();
     for (row, name) in rows.iter().zip(&named) {
-        assert!(records.contains(&format!("static {}: ModuleRecord", row[0].trim_matches('`'))), "{name}");
+        assert!(
+            records.contains(&format!("static {}: ModuleRecord", row[0].trim_matches('`'))),
+            "{name}"
+        );
         assert!(records.contains(&format!("c\"{}\"", row[1])), "kind {}", row[1]);
     }
 }
@@ -73,39 +104,76 @@ fn every_verb_of_the_life_has_its_file() {
 #[test]
 fn every_line_to_look_for_is_one_that_the_library_writes() {
     let mut code = String::new();
-    for source in files(&root().join("src")).into_iter().chain(files(&root().join("cpp"))) {
+    for source in files(&root().join("src"))
+        .into_iter()
+        .chain(files(&root().join("cpp")))
+    {
         code.push_str(&fs::read_to_string(source).unwrap());
     }
     // A text that is broken over lines in the code, and what is filled in, do not count.
-    let plain = |text: &str| text.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
-    let code = plain(&code.replace("{} names", "names").replace("\"\n", " ").replace("MESOS_VERSION \"", "1.11.0"));
+    let plain = |text: &str| {
+        text.replace("\\\n", "")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let code = plain(
+        &code
+            .replace("{} names", "names")
+            .replace("\"\n", " ")
+            .replace("MESOS_VERSION \"", "1.11.0"),
+    );
     for row in rows(&section("When something is wrong")) {
-        let line = row[0].trim_matches('`').replace("this machine has no GPU to hand out: ", "");
-        let fixed: Vec<&str> =
-            line.split(['…', ':']).flat_map(|part| part.split("2 more wanted, 1 of 4 free")).map(str::trim).collect();
+        let line = row[0]
+            .trim_matches('`')
+            .replace("this machine has no GPU to hand out: ", "");
+        let fixed: Vec<&str> = line
+            .split(['…', ':'])
+            .flat_map(|part| part.split("2 more wanted, 1 of 4 free"))
+            .map(str::trim)
+            .collect();
         for part in fixed.iter().filter(|part| part.len() > 4) {
             let shape = part
                 .replace("gpu/nvidia and mesos_gpu_Isolator", "{BUILT_IN} and {own_name}")
                 .replace("neither cgroups/devices nor cgroups/all", "neither {} nor {}")
                 .replace("cannot load libnvidia-ml.so.1", "cannot load {library}")
                 .replace("nvmlInit_v2 failed", "{call} failed")
-                .replace("no GPU is handed out any more since", "no GPU is handed out any more since {reason}")
+                .replace(
+                    "no GPU is handed out any more since",
+                    "no GPU is handed out any more since {reason}",
+                )
                 .replace("as Mesos 1.11.0", "as Mesos");
-            assert!(code.contains(&shape), "nothing writes {shape:?} (of {:?})", row[0]);
+            assert!(
+                code.contains(&shape),
+                "nothing writes {shape:?} (of {:?})",
+                row[0]
+            );
         }
     }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    entries
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
+        .collect()
 }
 
 #[test]
 fn every_path_of_the_repository_is_there() {
     let readme = readme();
-    let tops = ["src", "cpp", "include", "tests", "modules.json", "LICENSE", "Cargo.toml"];
-    let paths = quoted(&readme).into_iter().filter(|text| tops.contains(&text.split('/').next().unwrap()));
+    let tops = [
+        "src",
+        "cpp",
+        "include",
+        "tests",
+        "modules.json",
+        "LICENSE",
+        "Cargo.toml",
+    ];
+    let paths = quoted(&readme)
+        .into_iter()
+        .filter(|text| tops.contains(&text.split('/').next().unwrap()));
     let mut checked = 0;
     for path in paths.filter(|path| !path.contains(' ')) {
         assert!(root().join(path).exists(), "{path}");
@@ -120,9 +188,15 @@ fn every_package_and_subcommand_of_a_command_exists() {
     let program = fs::read_to_string(root().join("tests/testbed/src/program.rs")).unwrap();
     let mut checked = 0;
     for command in readme.split("cargo run -p mesos-gpu-testbed -- ").skip(1) {
-        let words: String = command.chars().take_while(|c| c.is_ascii_alphabetic() || *c == '|').collect();
+        let words: String = command
+            .chars()
+            .take_while(|c| c.is_ascii_alphabetic() || *c == '|')
+            .collect();
         for word in words.split('|') {
-            assert!(program.contains(&format!("Some(\"{word}\") =>")), "subcommand {word}");
+            assert!(
+                program.contains(&format!("Some(\"{word}\") =>")),
+                "subcommand {word}"
+            );
             checked += 1;
         }
     }

@@ -20,6 +20,14 @@ namespace mesos_gpu {
 // Throws when a debug build was told to fail at this entry, so that the fences can be tested; nothing in a release build.
 void throwIfTold(const char* entry);
 
+// An exception is always a defect, and Mesos keeps some failures to itself (that of a cleanup), so the log has it too.
+inline process::Failure thrown(const char* entry, const std::string& what)
+{
+  const std::string message = std::string(entry) + ": " + what;
+  logError(message);
+  return process::Failure("mesos_gpu: " + message);
+}
+
 // An entry that answers with a future. `call` gets a reply to hand to the core.
 template <typename R, typename F>
 auto fenced(const char* entry, F call) -> decltype(std::declval<R>().future())
@@ -31,9 +39,9 @@ auto fenced(const char* entry, F call) -> decltype(std::declval<R>().future())
     call(std::move(reply));
     return future;
   } catch (const std::exception& e) {
-    return process::Failure(std::string("mesos_gpu: ") + entry + ": " + e.what());
+    return thrown(entry, e.what());
   } catch (...) {
-    return process::Failure(std::string("mesos_gpu: ") + entry + ": an exception that is no std::exception");
+    return thrown(entry, "an exception that is no std::exception");
   }
 }
 

@@ -30,7 +30,8 @@ pub fn with_gpus(slave_info: &[u8], count: usize) -> Result<Vec<Vec<u8>>, Error>
         given |= resource.name == GPUS;
     }
     if count > 0 && !given {
-        let count = u32::try_from(count).map_err(|e| Error::defect(format!("cannot advertise {count} GPUs: {e}")))?;
+        let count =
+            u32::try_from(count).map_err(|e| Error::defect(format!("cannot advertise {count} GPUs: {e}")))?;
         resources.push(Resource::scalar(GPUS, f64::from(count)).encode_to_vec());
     }
     Ok(resources)
@@ -41,7 +42,10 @@ mod tests {
     use super::*;
 
     fn info(resources: &[Vec<u8>]) -> Vec<u8> {
-        Untouched { resources: resources.to_vec() }.encode_to_vec()
+        Untouched {
+            resources: resources.to_vec(),
+        }
+        .encode_to_vec()
     }
 
     #[test]
@@ -50,7 +54,10 @@ mod tests {
         cpus.extend([0xc2, 0x3e, 3, b'n', b'e', b'w']); // Field 1000 with three bytes.
         let answer = with_gpus(&info(std::slice::from_ref(&cpus)), 2).unwrap();
         assert_eq!(answer[0], cpus);
-        assert_eq!(Resource::decode(answer[1].as_slice()).unwrap(), Resource::scalar("gpus", 2.0));
+        assert_eq!(
+            Resource::decode(answer[1].as_slice()).unwrap(),
+            Resource::scalar("gpus", 2.0)
+        );
         assert_eq!(answer.len(), 2);
     }
 

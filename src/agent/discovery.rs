@@ -40,7 +40,10 @@ pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Dis
     let report = driver.read();
     let is_cut = report.gpus.iter().any(|gpu| !gpu.mig.is_empty());
     if !report.gpus.is_empty() && !is_cut {
-        return Discovery { inventory: from_report(report), source: Source::Driver };
+        return Discovery {
+            inventory: from_report(report),
+            source: Source::Driver,
+        };
     }
     let (tell, told) = channel();
     nvml.survey(Box::new(move |answer| {
@@ -48,12 +51,22 @@ pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Dis
         let _ = tell.send(answer);
     }));
     let nobody = |why: String, mut report: ProcReport| {
-        let source = if report.gpus.is_empty() { Source::Nobody(why.clone()) } else { Source::Driver };
+        let source = if report.gpus.is_empty() {
+            Source::Nobody(why.clone())
+        } else {
+            Source::Driver
+        };
         for gpu in report.gpus.extract_if(.., |gpu| !gpu.mig.is_empty()) {
-            let problem = format!("{} at {} is cut into MIG instances, which only NVML can name: {why}", gpu.uuid, gpu.pci);
+            let problem = format!(
+                "{} at {} is cut into MIG instances, which only NVML can name: {why}",
+                gpu.uuid, gpu.pci
+            );
             report.problems.push(problem);
         }
-        Discovery { inventory: from_report(report), source }
+        Discovery {
+            inventory: from_report(report),
+            source,
+        }
     };
     match told.recv_timeout(wait) {
         Ok(Ok(survey)) if survey.gpus.is_empty() => {
@@ -62,7 +75,10 @@ pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Dis
             discovery.inventory.driver_version = survey.driver_version.or(discovery.inventory.driver_version);
             discovery
         }
-        Ok(Ok(survey)) => Discovery { inventory: from_survey(survey), source: Source::Nvml },
+        Ok(Ok(survey)) => Discovery {
+            inventory: from_survey(survey),
+            source: Source::Nvml,
+        },
         Ok(Err(failure)) => nobody(failure.to_string(), report),
         Err(_) => nobody(format!("NVML did not answer within {wait:?}"), report),
     }
@@ -82,7 +98,12 @@ fn enrich(state: &mut State, answer: Result<Survey, NvmlFailure>) {
     match answer {
         Ok(survey) => {
             let later = from_survey(survey);
-            for problem in later.problems.iter().cloned().chain(state.inventory.enrich(&later)) {
+            for problem in later
+                .problems
+                .iter()
+                .cloned()
+                .chain(state.inventory.enrich(&later))
+            {
                 log::warn!("{problem}");
             }
             for unit in state.inventory.units() {
@@ -96,10 +117,17 @@ fn enrich(state: &mut State, answer: Result<Survey, NvmlFailure>) {
 
 /// A unit in one line, for the log.
 pub fn describe(unit: &Unit) -> String {
-    let index = unit.index.map_or_else(String::new, |index| format!("index {index}, "));
-    let memory = unit.memory_bytes.map_or_else(String::new, |bytes| format!(", {} MiB", bytes >> 20));
+    let index = unit
+        .index
+        .map_or_else(String::new, |index| format!("index {index}, "));
+    let memory = unit
+        .memory_bytes
+        .map_or_else(String::new, |bytes| format!(", {} MiB", bytes >> 20));
     let model = unit.model.as_deref().unwrap_or("unknown model");
-    format!("{} at {}, {index}minor {}: {model}{memory}", unit.id, unit.pci, unit.minor)
+    format!(
+        "{} at {}, {index}minor {}: {model}{memory}",
+        unit.id, unit.pci, unit.minor
+    )
 }
 
 fn from_report(report: ProcReport) -> Inventory {
@@ -139,7 +167,9 @@ fn units_of(gpu: NvmlGpu) -> Vec<Unit> {
         model: gpu.name,
         memory_bytes: gpu.memory_bytes,
     };
-    let Some(instances) = gpu.mig else { return vec![whole] };
+    let Some(instances) = gpu.mig else {
+        return vec![whole];
+    };
     instances
         .into_iter()
         .map(|instance| Unit {
@@ -159,5 +189,6 @@ fn units_of(gpu: NvmlGpu) -> Vec<Unit> {
 
 /// NVML names an instance by the GPU's model, the word MIG and the profile.
 fn profile_of(name: &str) -> Option<String> {
-    name.split_once(" MIG ").map(|(_, profile)| profile.trim().to_owned())
+    name.split_once(" MIG ")
+        .map(|(_, profile)| profile.trim().to_owned())
 }

@@ -21,17 +21,32 @@ struct Inner<T> {
 impl<T> Reply<T> {
     /// A reply that hands its answer to `sink`, at the latest when the last clone is dropped.
     pub fn new(sink: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
-        Self { inner: Arc::new(Inner { sink: Mutex::new(Some(Box::new(sink))), must_answer: true }) }
+        Self {
+            inner: Arc::new(Inner {
+                sink: Mutex::new(Some(Box::new(sink))),
+                must_answer: true,
+            }),
+        }
     }
 
     /// A reply that may stay unanswered for ever: any answer to a container's `watch` kills the container.
     pub fn maybe(sink: impl FnOnce(Result<T, Error>) + Send + 'static) -> Self {
-        Self { inner: Arc::new(Inner { sink: Mutex::new(Some(Box::new(sink))), must_answer: false }) }
+        Self {
+            inner: Arc::new(Inner {
+                sink: Mutex::new(Some(Box::new(sink))),
+                must_answer: false,
+            }),
+        }
     }
 
     /// A reply that nobody hears.
     pub fn unheard() -> Self {
-        Self { inner: Arc::new(Inner { sink: Mutex::new(None), must_answer: false }) }
+        Self {
+            inner: Arc::new(Inner {
+                sink: Mutex::new(None),
+                must_answer: false,
+            }),
+        }
     }
 
     /// Gives the answer.
@@ -65,7 +80,9 @@ impl<T> Drop for Inner<T> {
 
 impl<T> Clone for Reply<T> {
     fn clone(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner) }
+        Self {
+            inner: Arc::clone(&self.inner),
+        }
     }
 }
 

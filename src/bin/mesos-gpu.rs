@@ -54,8 +54,16 @@ fn list(parameters: &[&str]) -> Result<usize, String> {
         eprintln!("mesos-gpu: this machine has no GPU to hand out: {why}");
         return Ok(0);
     }
-    let chosen = config.gpus.choose(found.inventory.units()).map_err(|e| format!("parameter gpus: {e}"))?;
-    for unit in found.inventory.units().iter().filter(|unit| chosen.contains(&unit.id)) {
+    let chosen = config
+        .gpus
+        .choose(found.inventory.units())
+        .map_err(|e| format!("parameter gpus: {e}"))?;
+    for unit in found
+        .inventory
+        .units()
+        .iter()
+        .filter(|unit| chosen.contains(&unit.id))
+    {
         println!("{}", describe(unit));
     }
     Ok(chosen.len())

@@ -53,10 +53,16 @@ const fn record(
 
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)] // The name is the module's name.
-static mesos_gpu_Isolator: ModuleRecord =
-    record(c"Isolator", c"gives containers exclusive NVIDIA GPUs", mesos_gpu_create_isolator);
+static mesos_gpu_Isolator: ModuleRecord = record(
+    c"Isolator",
+    c"gives containers exclusive NVIDIA GPUs",
+    mesos_gpu_create_isolator,
+);
 
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)] // The name is the module's name.
-static mesos_gpu_Hook: ModuleRecord =
-    record(c"Hook", c"advertises the NVIDIA GPUs of an agent", mesos_gpu_create_hook);
+static mesos_gpu_Hook: ModuleRecord = record(
+    c"Hook",
+    c"advertises the NVIDIA GPUs of an agent",
+    mesos_gpu_create_hook,
+);

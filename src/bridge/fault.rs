@@ -18,8 +18,12 @@ pub(super) fn fault_told(entry: &str) -> bool {
 
 #[cfg(debug_assertions)]
 fn told(entry: &str, how: &str) -> bool {
-    let Some(path) = std::env::var_os("MESOS_GPU_FAULTS") else { return false };
-    let Ok(text) = std::fs::read_to_string(path) else { return false };
+    let Some(path) = std::env::var_os("MESOS_GPU_FAULTS") else {
+        return false;
+    };
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return false;
+    };
     text.lines().any(|line| line.split_whitespace().eq([entry, how]))
 }
 

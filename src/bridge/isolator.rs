@@ -21,71 +21,124 @@ pub(super) struct IsolatorCore {
 
 /// Makes the isolator of this process, and with it the agent if no other module has.
 pub(super) fn create_isolator(parameters: &[u8]) -> Result<Box<IsolatorCore>, Error> {
-    guard("isolator.create", || Ok(Box::new(IsolatorCore { agent: process::isolator(parameters)? })))
+    guard("isolator.create", || {
+        Ok(Box::new(IsolatorCore {
+            agent: process::isolator(parameters)?,
+        }))
+    })
 }
 
 impl IsolatorCore {
-    pub(super) fn recover(&self, states: Vec<Message>, orphans: Vec<Message>, promise: UniquePtr<NothingReply>) {
+    pub(super) fn recover(
+        &self,
+        states: Vec<Message>,
+        orphans: Vec<Message>,
+        promise: UniquePtr<NothingReply>,
+    ) {
         let read = || {
             let live = states.iter().map(|state| {
                 let state: ContainerState = read("ContainerState", &state.bytes)?;
                 container(&state.container_id)
             });
             let live = live.collect::<Result<Vec<_>, Error>>()?;
-            let orphans = orphans.iter().map(|id| container_of(&id.bytes)).collect::<Result<Vec<_>, Error>>()?;
+            let orphans = orphans
+                .iter()
+                .map(|id| container_of(&id.bytes))
+                .collect::<Result<Vec<_>, Error>>()?;
             Ok((live, orphans))
         };
-        self.submit("isolator.recover", reply::nothing(promise), read, |state, (live, orphans), reply| {
-            isolator::recover::recover(state, live, orphans, &reply);
-        });
+        self.submit(
+            "isolator.recover",
+            reply::nothing(promise),
+            read,
+            |state, (live, orphans), reply| {
+                isolator::recover::recover(state, live, orphans, &reply);
+            },
+        );
     }
 
     pub(super) fn prepare(&self, id: &[u8], config: &[u8], promise: UniquePtr<LaunchReply>) {
-        let read = || Ok((container_of(id)?, read::<ContainerConfig>("ContainerConfig", config)?));
-        self.submit("isolator.prepare", reply::launch(promise), read, |state, (container, config), reply| {
-            isolator::prepare::prepare(state, &container, &config, &reply);
-        });
+        let read = || {
+            Ok((
+                container_of(id)?,
+                read::<ContainerConfig>("ContainerConfig", config)?,
+            ))
+        };
+        self.submit(
+            "isolator.prepare",
+            reply::launch(promise),
+            read,
+            |state, (container, config), reply| {
+                isolator::prepare::prepare(state, &container, &config, &reply);
+            },
+        );
     }
 
     pub(super) fn isolate(&self, id: &[u8], _pid: i32, promise: UniquePtr<NothingReply>) {
         let read = || container_of(id);
-        self.submit("isolator.isolate", reply::nothing(promise), read, |_, _, reply| {
-            isolator::isolate::isolate(&reply);
-        });
+        self.submit(
+            "isolator.isolate",
+            reply::nothing(promise),
+            read,
+            |_, _, reply| {
+                isolator::isolate::isolate(&reply);
+            },
+        );
     }
 
     pub(super) fn watch(&self, id: &[u8], promise: UniquePtr<LimitationReply>) {
         let read = || container_of(id);
-        self.submit("isolator.watch", reply::limitation(promise), read, |state, container, reply| {
-            isolator::watch::watch(state, &container, reply);
-        });
+        self.submit(
+            "isolator.watch",
+            reply::limitation(promise),
+            read,
+            |state, container, reply| {
+                isolator::watch::watch(state, &container, reply);
+            },
+        );
     }
 
     pub(super) fn update(&self, id: &[u8], resources: Vec<Message>, promise: UniquePtr<NothingReply>) {
         let read = || {
-            let resources = resources.iter().map(|one| read::<Resource>("Resource", &one.bytes));
+            let resources = resources
+                .iter()
+                .map(|one| read::<Resource>("Resource", &one.bytes));
             Ok((container_of(id)?, resources.collect::<Result<Vec<_>, Error>>()?))
         };
-        self.submit("isolator.update", reply::nothing(promise), read, |state, (container, resources), reply| {
-            isolator::update::update(state, &container, &resources, &reply);
-        });
+        self.submit(
+            "isolator.update",
+            reply::nothing(promise),
+            read,
+            |state, (container, resources), reply| {
+                isolator::update::update(state, &container, &resources, &reply);
+            },
+        );
     }
 
     pub(super) fn usage(&self, id: &[u8], promise: UniquePtr<UsageReply>) {
         let read = || container_of(id);
-        self.submit("isolator.usage", reply::usage(promise), read, |_, _, reply| isolator::usage::usage(&reply));
+        self.submit("isolator.usage", reply::usage(promise), read, |_, _, reply| {
+            isolator::usage::usage(&reply)
+        });
     }
 
     pub(super) fn status(&self, id: &[u8], promise: UniquePtr<StatusReply>) {
         let read = || container_of(id);
-        self.submit("isolator.status", reply::status(promise), read, |_, _, reply| isolator::status::status(&reply));
+        self.submit("isolator.status", reply::status(promise), read, |_, _, reply| {
+            isolator::status::status(&reply)
+        });
     }
 
     pub(super) fn cleanup(&self, id: &[u8], promise: UniquePtr<NothingReply>) {
         let read = || container_of(id);
-        self.submit("isolator.cleanup", reply::nothing(promise), read, |state, container, reply| {
-            isolator::cleanup::cleanup(state, &container, &reply);
-        });
+        self.submit(
+            "isolator.cleanup",
+            reply::nothing(promise),
+            read,
+            |state, container, reply| {
+                isolator::cleanup::cleanup(state, &container, &reply);
+            },
+        );
     }
 
     /// Reads the arguments here, on Mesos's thread, and runs the verb on the agent's. Whatever fails answers the reply.

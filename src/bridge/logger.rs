@@ -23,7 +23,10 @@ impl log::Log for MesosLog {
         };
         let mut file = record.file().unwrap_or("mesos_gpu").as_bytes().to_vec();
         file.push(0);
-        let line = record.line().and_then(|line| i32::try_from(line).ok()).unwrap_or(0);
+        let line = record
+            .line()
+            .and_then(|line| i32::try_from(line).ok())
+            .unwrap_or(0);
         // A log that cannot be written has nowhere to say so.
         let _ = log_record(severity, &file, line, &record.args().to_string());
     }

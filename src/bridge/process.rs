@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Composes the agent of this process: parameters of all its modules, the real machine, one thread.
 
+use crate::agent::Agent;
 use crate::agent::discovery::{self, Source, describe, discover};
 use crate::agent::machine::Machine;
 use crate::agent::state::State;
-use crate::agent::Agent;
 use crate::config::flags::MesosFlags;
 use crate::config::parameters::SharedParameters;
 use crate::config::{Config, rules};
@@ -64,8 +64,13 @@ pub(super) fn advertised() -> Result<usize, Error> {
 
 impl Process {
     fn add(&mut self, module: &str, parameters: &[u8], flags: &MesosFlags) -> Result<(), Error> {
-        let parameters: Parameters = decode("Parameters", parameters).map_err(|e| Error::defect(e.to_string()))?;
-        let pairs: Vec<_> = parameters.parameter.into_iter().map(|one| (one.key, one.value)).collect();
+        let parameters: Parameters =
+            decode("Parameters", parameters).map_err(|e| Error::defect(e.to_string()))?;
+        let pairs: Vec<_> = parameters
+            .parameter
+            .into_iter()
+            .map(|one| (one.key, one.value))
+            .collect();
         self.parameters.merge(module, &pairs).map_err(wrong)?;
         Config::from_parts(&self.parameters.pairs(), flags).map_err(wrong)?;
         Ok(())
@@ -76,7 +81,9 @@ impl Process {
             let config = Config::from_parts(&self.parameters.pairs(), flags).map_err(wrong)?;
             self.running = Some(start(&config, flags)?);
         }
-        self.running.as_ref().ok_or_else(|| Error::defect("the agent did not start"))
+        self.running
+            .as_ref()
+            .ok_or_else(|| Error::defect("the agent did not start"))
     }
 }
 
@@ -92,9 +99,10 @@ fn start(config: &Config, flags: &MesosFlags) -> Result<Running, Error> {
     match found.source {
         Source::Nobody(why) => log::warn!("this machine has no GPU to hand out: {why}"),
         Source::Driver | Source::Nvml => {
-            let chosen = config.gpus.choose(inventory.units()).map_err(|e| {
-                Error::new(Kind::Configuration, format!("parameter gpus: {e}"))
-            })?;
+            let chosen = config
+                .gpus
+                .choose(inventory.units())
+                .map_err(|e| Error::new(Kind::Configuration, format!("parameter gpus: {e}")))?;
             inventory.retain(&chosen);
         }
     }
@@ -103,7 +111,8 @@ fn start(config: &Config, flags: &MesosFlags) -> Result<Running, Error> {
     }
     let advertised = inventory.units().len();
     rules::check_resources(flags, advertised).map_err(wrong)?;
-    let cgroup = DevicesHierarchy::find(&config.cgroups_hierarchy).map(|found| Box::new(found) as Box<dyn DeviceCgroup>);
+    let cgroup = DevicesHierarchy::find(&config.cgroups_hierarchy)
+        .map(|found| Box::new(found) as Box<dyn DeviceCgroup>);
     let machine = Machine {
         driver: Box::new(driver),
         nvml: Box::new(nvml),

@@ -45,20 +45,28 @@ pub(super) fn nothing(promise: UniquePtr<NothingReply>) -> Reply<()> {
 }
 
 pub(super) fn launch(promise: UniquePtr<LaunchReply>) -> Reply<Launch> {
-    Reply::new(move |answer: Result<Launch, Error>| completes!(promise, answer, info => match info {
-        Some(info) => promise.launch(&info.encode_to_vec()),
-        None => promise.nothing(),
-    }))
+    Reply::new(move |answer: Result<Launch, Error>| {
+        completes!(promise, answer, info => match info {
+            Some(info) => promise.launch(&info.encode_to_vec()),
+            None => promise.nothing(),
+        })
+    })
 }
 
 pub(super) fn limitation(promise: UniquePtr<LimitationReply>) -> Reply<Vec<u8>> {
-    Reply::maybe(move |answer: Result<Vec<u8>, Error>| completes!(promise, answer, limitation => promise.limit(&limitation)))
+    Reply::maybe(
+        move |answer: Result<Vec<u8>, Error>| completes!(promise, answer, limitation => promise.limit(&limitation)),
+    )
 }
 
 pub(super) fn usage(promise: UniquePtr<UsageReply>) -> Reply<Vec<u8>> {
-    Reply::new(move |answer: Result<Vec<u8>, Error>| completes!(promise, answer, statistics => promise.usage(&statistics)))
+    Reply::new(
+        move |answer: Result<Vec<u8>, Error>| completes!(promise, answer, statistics => promise.usage(&statistics)),
+    )
 }
 
 pub(super) fn status(promise: UniquePtr<StatusReply>) -> Reply<Vec<u8>> {
-    Reply::new(move |answer: Result<Vec<u8>, Error>| completes!(promise, answer, status => promise.status(&status)))
+    Reply::new(
+        move |answer: Result<Vec<u8>, Error>| completes!(promise, answer, status => promise.status(&status)),
+    )
 }

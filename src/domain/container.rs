@@ -35,7 +35,8 @@ impl ContainerId {
 
     /// The container directly above; none for a root.
     pub fn parent(&self) -> Option<Self> {
-        self.is_nested().then(|| Self(self.0[..self.0.len() - 1].to_vec()))
+        self.is_nested()
+            .then(|| Self(self.0[..self.0.len() - 1].to_vec()))
     }
 
     /// The path of the container's own cgroup below a hierarchy: `<cgroups_root>/<root>[/mesos/<child>…]`.

@@ -33,10 +33,22 @@ pub struct ControlNode {
 /// The control nodes that a container with GPUs gets, besides its GPUs. Their majors other than 195 are dynamic, so each
 /// is looked up by name at every launch.
 pub const CONTROL_NODES: [ControlNode; 4] = [
-    ControlNode { path: "nvidiactl", needed: true },
-    ControlNode { path: "nvidia-uvm", needed: false },
-    ControlNode { path: "nvidia-uvm-tools", needed: false },
-    ControlNode { path: "nvidia-modeset", needed: false },
+    ControlNode {
+        path: "nvidiactl",
+        needed: true,
+    },
+    ControlNode {
+        path: "nvidia-uvm",
+        needed: false,
+    },
+    ControlNode {
+        path: "nvidia-uvm-tools",
+        needed: false,
+    },
+    ControlNode {
+        path: "nvidia-modeset",
+        needed: false,
+    },
 ];
 
 /// The path of the node that guards a MIG instance below the device directory.

@@ -43,9 +43,17 @@ pub struct Access {
 
 impl Access {
     /// Open for reading and writing: what a GPU user needs.
-    pub const READ_WRITE: Access = Access { read: true, write: true, mknod: false };
+    pub const READ_WRITE: Access = Access {
+        read: true,
+        write: true,
+        mknod: false,
+    };
     /// Everything: what is denied when a device is taken back.
-    pub const ALL: Access = Access { read: true, write: true, mknod: true };
+    pub const ALL: Access = Access {
+        read: true,
+        write: true,
+        mknod: true,
+    };
 
     /// Whether everything that `other` allows is allowed by this too.
     pub fn covers(self, other: Access) -> bool {
@@ -89,7 +97,12 @@ impl DeviceRule {
     }
 
     fn of(device: DeviceNumber, access: Access) -> Self {
-        Self { kind: NodeKind::Char, major: Number::Is(device.major), minor: Number::Is(device.minor), access }
+        Self {
+            kind: NodeKind::Char,
+            major: Number::Is(device.major),
+            minor: Number::Is(device.minor),
+            access,
+        }
     }
 
     /// The one character device the rule names, if it names exactly one and lets it be opened.
@@ -97,7 +110,9 @@ impl DeviceRule {
     /// Wildcards name no device: what they allow was not granted to this container.
     pub fn opens(&self) -> Option<DeviceNumber> {
         match (self.kind, self.major, self.minor) {
-            (NodeKind::Char, Number::Is(major), Number::Is(minor)) if self.access.read || self.access.write => {
+            (NodeKind::Char, Number::Is(major), Number::Is(minor))
+                if self.access.read || self.access.write =>
+            {
                 Some(DeviceNumber { major, minor })
             }
             _ => None,
@@ -113,7 +128,11 @@ impl fmt::Display for DeviceRule {
             NodeKind::Block => 'b',
         };
         write!(f, "{kind} {}:{} ", self.major, self.minor)?;
-        for (set, letter) in [(self.access.read, "r"), (self.access.write, "w"), (self.access.mknod, "m")] {
+        for (set, letter) in [
+            (self.access.read, "r"),
+            (self.access.write, "w"),
+            (self.access.mknod, "m"),
+        ] {
             if set {
                 f.write_str(letter)?;
             }
@@ -157,7 +176,12 @@ impl FromStr for DeviceRule {
                 _ => return Err(wrong()),
             }
         }
-        Ok(Self { kind, major: number(major).ok_or_else(wrong)?, minor: number(minor).ok_or_else(wrong)?, access })
+        Ok(Self {
+            kind,
+            major: number(major).ok_or_else(wrong)?,
+            minor: number(minor).ok_or_else(wrong)?,
+            access,
+        })
     }
 }
 
@@ -167,10 +191,26 @@ mod tests {
 
     #[test]
     fn rules_are_read_and_written_as_the_kernel_does() {
-        for line in ["a *:* rwm", "c 195:0 rw", "c *:* m", "b 8:1 r", "c 195:255 rwm", "c 136:* rwm"] {
+        for line in [
+            "a *:* rwm",
+            "c 195:0 rw",
+            "c *:* m",
+            "b 8:1 r",
+            "c 195:255 rwm",
+            "c 136:* rwm",
+        ] {
             assert_eq!(line.parse::<DeviceRule>().unwrap().to_string(), line);
         }
-        for line in ["", "c", "c 195:0", "x 195:0 rw", "c 195 rw", "c 195:0 rx", "c -1:0 r", "c 195:0 rw extra"] {
+        for line in [
+            "",
+            "c",
+            "c 195:0",
+            "x 195:0 rw",
+            "c 195 rw",
+            "c 195:0 rx",
+            "c -1:0 r",
+            "c 195:0 rw extra",
+        ] {
             assert!(line.parse::<DeviceRule>().is_err(), "{line}");
         }
     }

@@ -43,7 +43,9 @@ pub struct PciAddress {
 
 /// Why a text is no PCI address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not a PCI address of the form [domain:]bus:device[.function] in hexadecimal, for example 0000:3b:00.0")]
+#[error(
+    "\"{0}\" is not a PCI address of the form [domain:]bus:device[.function] in hexadecimal, for example 0000:3b:00.0"
+)]
 pub struct PciAddressError(pub String);
 
 impl std::str::FromStr for PciAddress {
@@ -54,7 +56,9 @@ impl std::str::FromStr for PciAddress {
         let wrong = || PciAddressError(text.to_owned());
         let hex = |part: &str, max: u32| {
             let ok = !part.is_empty() && part.len() <= 8 && part.bytes().all(|b| b.is_ascii_hexdigit());
-            u32::from_str_radix(part, 16).ok().filter(|value| ok && *value <= max)
+            u32::from_str_radix(part, 16)
+                .ok()
+                .filter(|value| ok && *value <= max)
         };
         let text_ = text.trim();
         let (address, function) = text_.split_once('.').unwrap_or((text_, "0"));
@@ -64,7 +68,11 @@ impl std::str::FromStr for PciAddress {
             [bus, device] => ("0", bus, device),
             _ => return Err(wrong()),
         };
-        let byte = |part: &str, max: u32| hex(part, max).and_then(|v| u8::try_from(v).ok()).ok_or_else(wrong);
+        let byte = |part: &str, max: u32| {
+            hex(part, max)
+                .and_then(|v| u8::try_from(v).ok())
+                .ok_or_else(wrong)
+        };
         Ok(Self {
             domain: hex(domain, u32::MAX).ok_or_else(wrong)?,
             bus: byte(bus, 0xff)?,
@@ -76,7 +84,11 @@ impl std::str::FromStr for PciAddress {
 
 impl fmt::Display for PciAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04x}:{:02x}:{:02x}.{}", self.domain, self.bus, self.device, self.function)
+        write!(
+            f,
+            "{:04x}:{:02x}:{:02x}.{}",
+            self.domain, self.bus, self.device, self.function
+        )
     }
 }
 
@@ -141,7 +153,17 @@ mod tests {
         ] {
             assert_eq!(text.parse::<PciAddress>().unwrap().to_string(), want, "{text}");
         }
-        for text in ["", "3b", "0000:3b:20.0", "0000:3b:00.8", "0000:1ff:00.0", "x:y:z", "0:0:0:0", "+1:00", "0000:3b:00."] {
+        for text in [
+            "",
+            "3b",
+            "0000:3b:20.0",
+            "0000:3b:00.8",
+            "0000:1ff:00.0",
+            "x:y:z",
+            "0:0:0:0",
+            "+1:00",
+            "0000:3b:00.",
+        ] {
             assert!(text.parse::<PciAddress>().is_err(), "{text}");
         }
     }

@@ -16,24 +16,35 @@ pub struct Inventory {
 impl Inventory {
     /// An inventory of these units, in order. A second unit with the UUID of an earlier one is set aside.
     pub fn new(units: Vec<Unit>, driver_version: Option<String>, problems: Vec<String>) -> Self {
-        let mut inventory = Self { units: Vec::new(), driver_version, problems };
+        let mut inventory = Self {
+            units: Vec::new(),
+            driver_version,
+            problems,
+        };
         for unit in units {
             if inventory.get(&unit.id).is_some() {
-                inventory.problems.push(format!("a second GPU at {} says it is {}; it is set aside", unit.pci, unit.id));
+                inventory.problems.push(format!(
+                    "a second GPU at {} says it is {}; it is set aside",
+                    unit.pci, unit.id
+                ));
             } else {
                 inventory.units.push(unit);
             }
         }
-        inventory.units.sort_by(|a, b| Self::order(a).cmp(&Self::order(b)));
+        inventory
+            .units
+            .sort_by(|a, b| Self::order(a).cmp(&Self::order(b)));
         inventory
     }
 
     fn order(unit: &Unit) -> (PciAddress, u32, u32) {
         match unit.kind {
             UnitKind::Gpu => (unit.pci, 0, 0),
-            UnitKind::Mig { gpu_instance, compute_instance, .. } => {
-                (unit.pci, gpu_instance, compute_instance)
-            }
+            UnitKind::Mig {
+                gpu_instance,
+                compute_instance,
+                ..
+            } => (unit.pci, gpu_instance, compute_instance),
         }
     }
 
@@ -64,7 +75,10 @@ impl Inventory {
                 continue;
             };
             if told.minor != unit.minor {
-                contradictions.push(format!("NVML gives {} minor {}, the driver {}", unit.id, told.minor, unit.minor));
+                contradictions.push(format!(
+                    "NVML gives {} minor {}, the driver {}",
+                    unit.id, told.minor, unit.minor
+                ));
             }
             unit.index = told.index.or(unit.index);
             unit.model = told.model.clone().or(unit.model.take());
@@ -93,23 +107,45 @@ mod tests {
 
     #[test]
     fn units_are_in_pci_order_and_a_second_uuid_is_set_aside() {
-        let units = vec![unit("GPU-b", "3b:00.0", 0), unit("GPU-a", "06:00.0", 1), unit("GPU-b", "af:00.0", 2)];
+        let units = vec![
+            unit("GPU-b", "3b:00.0", 0),
+            unit("GPU-a", "06:00.0", 1),
+            unit("GPU-b", "af:00.0", 2),
+        ];
         let inventory = Inventory::new(units, None, vec![]);
-        assert_eq!(inventory.units().iter().map(|u| u.id.as_str()).collect::<Vec<_>>(), ["GPU-a", "GPU-b"]);
+        assert_eq!(
+            inventory
+                .units()
+                .iter()
+                .map(|u| u.id.as_str())
+                .collect::<Vec<_>>(),
+            ["GPU-a", "GPU-b"]
+        );
         assert_eq!(inventory.problems.len(), 1);
     }
 
     #[test]
     fn a_later_answer_fills_gaps_and_changes_no_identity() {
-        let mut inventory = Inventory::new(vec![unit("GPU-a", "06:00.0", 1), unit("GPU-b", "3b:00.0", 0)], None, vec![]);
+        let mut inventory = Inventory::new(
+            vec![unit("GPU-a", "06:00.0", 1), unit("GPU-b", "3b:00.0", 0)],
+            None,
+            vec![],
+        );
         let mut told = unit("GPU-a", "06:00.0", 7);
         told.memory_bytes = Some(5);
         told.index = Some(0);
-        let later = Inventory::new(vec![told, unit("GPU-new", "af:00.0", 2)], Some("580".into()), vec![]);
+        let later = Inventory::new(
+            vec![told, unit("GPU-new", "af:00.0", 2)],
+            Some("580".into()),
+            vec![],
+        );
         let contradictions = inventory.enrich(&later);
         assert_eq!(contradictions.len(), 2, "{contradictions:?}");
         let first = &inventory.units()[0];
-        assert_eq!((first.minor, first.memory_bytes, first.index), (1, Some(5), Some(0)));
+        assert_eq!(
+            (first.minor, first.memory_bytes, first.index),
+            (1, Some(5), Some(0))
+        );
         assert_eq!(inventory.units().len(), 2);
         assert_eq!(inventory.driver_version.as_deref(), Some("580"));
     }

@@ -33,18 +33,28 @@ mod tests {
     #[test]
     fn the_granted_uuids_are_named_and_none_is_void() {
         let two = [UnitId::new("GPU-1"), UnitId::new("GPU-2")];
-        let pairs = |list: Vec<(String, String)>| list.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>();
+        let pairs =
+            |list: Vec<(String, String)>| list.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>();
         assert_eq!(
             pairs(environment(&two, |_| false)),
-            ["NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-2", "CUDA_DEVICE_ORDER=PCI_BUS_ID"]
+            [
+                "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-2",
+                "CUDA_DEVICE_ORDER=PCI_BUS_ID"
+            ]
         );
-        assert_eq!(pairs(environment(&[], |_| false)), ["NVIDIA_VISIBLE_DEVICES=void"]);
+        assert_eq!(
+            pairs(environment(&[], |_| false)),
+            ["NVIDIA_VISIBLE_DEVICES=void"]
+        );
     }
 
     #[test]
     fn an_order_that_was_chosen_stays() {
         let one = [UnitId::new("GPU-1")];
         let environment = environment(&one, |name| name == DEVICE_ORDER || name == VISIBLE_DEVICES);
-        assert_eq!(environment, [("NVIDIA_VISIBLE_DEVICES".to_owned(), "GPU-1".to_owned())]);
+        assert_eq!(
+            environment,
+            [("NVIDIA_VISIBLE_DEVICES".to_owned(), "GPU-1".to_owned())]
+        );
     }
 }

@@ -32,7 +32,12 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Shortage`] when fewer are free; then nothing is taken.
-    pub fn take(&mut self, units: &[Unit], container: &ContainerId, count: usize) -> Result<Vec<UnitId>, Shortage> {
+    pub fn take(
+        &mut self,
+        units: &[Unit],
+        container: &ContainerId,
+        count: usize,
+    ) -> Result<Vec<UnitId>, Shortage> {
         let free = || units.iter().filter(|unit| !self.is_held(&unit.id));
         let taken = placement::choose(free(), count).ok_or_else(|| Shortage {
             wanted: count,
@@ -73,7 +78,10 @@ impl Ledger {
 
     /// Who holds a unit: nobody, one container, or after a recovery in doubt several.
     pub fn holders<'a>(&'a self, unit: &'a UnitId) -> impl Iterator<Item = &'a ContainerId> {
-        self.held.iter().filter(|(_, units)| units.contains(unit)).map(|(container, _)| container)
+        self.held
+            .iter()
+            .filter(|(_, units)| units.contains(unit))
+            .map(|(container, _)| container)
     }
 
     /// Whether anybody holds the unit.

@@ -17,7 +17,10 @@ pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
             log::warn!("container {container} is gone, but {failure}");
         }
         state.ledger.give_back(container, &units);
-        log::info!("container {container} ended and gave back {}", prepare::list(&units));
+        log::info!(
+            "container {container} ended and gave back {}",
+            prepare::list(&units)
+        );
     }
     state.containers.remove(container);
     reply.answer(Ok(()));

@@ -36,7 +36,9 @@ pub fn grant(state: &State, cgroup: &str, units: &[UnitId]) -> Result<(), Error>
 /// node, which stays as long as one of them does. Goes on after a failure, and returns each one in words; a cgroup that is
 /// gone is none.
 pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) -> Vec<String> {
-    let Ok(control) = controller(state) else { return Vec::new() };
+    let Ok(control) = controller(state) else {
+        return Vec::new();
+    };
     if !control.exists(cgroup) {
         return Vec::new();
     }
@@ -83,18 +85,32 @@ pub fn controller(state: &State) -> Result<&dyn DeviceCgroup, Error> {
 }
 
 fn take_back(control: &dyn DeviceCgroup, cgroup: &str, devices: &[DeviceNumber]) -> Vec<String> {
-    devices.iter().filter_map(|device| control.deny(cgroup, DeviceRule::revoke(*device)).err()).collect()
+    devices
+        .iter()
+        .filter_map(|device| control.deny(cgroup, DeviceRule::revoke(*device)).err())
+        .collect()
 }
 
 fn control_devices(state: &State) -> Result<Vec<DeviceNumber>, Error> {
-    let devices = CONTROL_NODES.iter().map(|node| (node.needed, device_at(state, node.path)));
-    devices.filter(|(needed, device)| *needed || device.is_ok()).map(|(_, device)| device).collect()
+    let devices = CONTROL_NODES
+        .iter()
+        .map(|node| (node.needed, device_at(state, node.path)));
+    devices
+        .filter(|(needed, device)| *needed || device.is_ok())
+        .map(|(_, device)| device)
+        .collect()
 }
 
 /// The node of the GPU, and for a MIG instance those that guard it.
 fn unit_devices(state: &State, id: &UnitId) -> Result<Vec<DeviceNumber>, Error> {
-    let unit = state.inventory.get(id).ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
-    nodes_of(state, unit)?.iter().map(|node| device_at(state, node)).collect()
+    let unit = state
+        .inventory
+        .get(id)
+        .ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
+    nodes_of(state, unit)?
+        .iter()
+        .map(|node| device_at(state, node))
+        .collect()
 }
 
 /// The driver's own word where it lists its GPUs, else what NVML told at the start.
@@ -102,10 +118,19 @@ fn nodes_of(state: &State, unit: &Unit) -> Result<Vec<String>, Error> {
     let report = state.machine.driver.read();
     let now = report.gpus.iter().find(|gpu| &gpu.uuid == unit.gpu_id());
     if now.is_none() && !report.gpus.is_empty() {
-        return Err(Error::machine(format!("the driver no longer lists {} at {}", unit.gpu_id(), unit.pci)));
+        return Err(Error::machine(format!(
+            "the driver no longer lists {} at {}",
+            unit.gpu_id(),
+            unit.pci
+        )));
     }
     let mut nodes = vec![gpu_node(now.map_or(unit.minor, |gpu| gpu.minor))];
-    if let UnitKind::Mig { gpu_instance, compute_instance, .. } = unit.kind {
+    if let UnitKind::Mig {
+        gpu_instance,
+        compute_instance,
+        ..
+    } = unit.kind
+    {
         let accesses = now.map(|gpu| gpu.mig.as_slice()).unwrap_or_default();
         for wanted in [None, Some(compute_instance)] {
             let access = accesses
@@ -129,7 +154,12 @@ fn device_at(state: &State, node: &str) -> Result<DeviceNumber, Error> {
 
 fn last_known(state: &State, id: &UnitId) -> Vec<DeviceNumber> {
     let unit = state.inventory.get(id);
-    unit.map(|unit| DeviceNumber { major: NVIDIA_MAJOR, minor: unit.minor }).into_iter().collect()
+    unit.map(|unit| DeviceNumber {
+        major: NVIDIA_MAJOR,
+        minor: unit.minor,
+    })
+    .into_iter()
+    .collect()
 }
 
 fn cannot_grant(node: &str, why: &str) -> Error {

@@ -17,12 +17,20 @@ pub type Launch = Option<ContainerLaunchInfo>;
 
 /// Takes GPUs for a new container, grants them, and names them in its environment.
 pub fn prepare(state: &mut State, container: &ContainerId, config: &ContainerConfig, reply: &Reply<Launch>) {
-    let granted = if container.is_nested() { nested(state, container, config) } else { root(state, container, config) };
+    let granted = if container.is_nested() {
+        nested(state, container, config)
+    } else {
+        root(state, container, config)
+    };
     reply.answer(granted.map(|granted| granted.map(|units| launch_info(&units, config))));
 }
 
 /// A child runs in its root's grant. One that only looks into its parent inherits the parent's environment as it is.
-fn nested(state: &mut State, container: &ContainerId, config: &ContainerConfig) -> Result<Option<Vec<UnitId>>, Error> {
+fn nested(
+    state: &mut State,
+    container: &ContainerId,
+    config: &ContainerConfig,
+) -> Result<Option<Vec<UnitId>>, Error> {
     state.containers.entry(container.clone()).or_default();
     if config.is_debug() {
         return Ok(None);
@@ -30,10 +38,16 @@ fn nested(state: &mut State, container: &ContainerId, config: &ContainerConfig) 
     Ok(Some(state.ledger.held_by(&container.root()).to_vec()))
 }
 
-fn root(state: &mut State, container: &ContainerId, config: &ContainerConfig) -> Result<Option<Vec<UnitId>>, Error> {
+fn root(
+    state: &mut State,
+    container: &ContainerId,
+    config: &ContainerConfig,
+) -> Result<Option<Vec<UnitId>>, Error> {
     let wanted = wanted(&config.resources)?;
     if state.containers.contains_key(container) {
-        return Err(Error::defect(format!("container {container} was prepared before")));
+        return Err(Error::defect(format!(
+            "container {container} was prepared before"
+        )));
     }
     let units = give(state, container, wanted)?;
     state.containers.entry(container.clone()).or_default();
@@ -62,7 +76,9 @@ pub(super) fn give(state: &mut State, container: &ContainerId, more: usize) -> R
     let units = state
         .ledger
         .take(state.inventory.units(), container, more)
-        .map_err(|shortage| Error::request(format!("cannot give GPUs to container {container}: {shortage}")))?;
+        .map_err(|shortage| {
+            Error::request(format!("cannot give GPUs to container {container}: {shortage}"))
+        })?;
     if let Err(error) = devices::grant(state, &cgroup, &units) {
         state.ledger.give_back(container, &units);
         return Err(error);
@@ -83,7 +99,10 @@ pub(super) fn wanted(resources: &[Resource]) -> Result<usize, Error> {
 /// The environment goes to the container's own process, and for a command task to the task as well: with an image the
 /// executor stays outside and does not hand its own on.
 fn launch_info(units: &[UnitId], config: &ContainerConfig) -> ContainerLaunchInfo {
-    let image = config.docker.as_ref().and_then(|docker| docker.manifest.as_ref()?.config.as_ref());
+    let image = config
+        .docker
+        .as_ref()
+        .and_then(|docker| docker.manifest.as_ref()?.config.as_ref());
     let is_set = |name: &str| {
         image.is_some_and(|image| image.env.iter().any(|pair| pair.split('=').next() == Some(name)))
     };

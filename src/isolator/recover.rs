@@ -16,7 +16,12 @@ pub fn recover(state: &mut State, live: Vec<ContainerId>, orphans: Vec<Container
         state.containers.entry(container.clone()).or_default();
         adopt(state, container);
     }
-    let held = state.inventory.units().iter().filter(|unit| state.ledger.is_held(&unit.id)).count();
+    let held = state
+        .inventory
+        .units()
+        .iter()
+        .filter(|unit| state.ledger.is_held(&unit.id))
+        .count();
     log::info!(
         "recovered {} containers and {} orphans; they hold {held} of {} GPUs",
         live.len(),
@@ -45,7 +50,10 @@ pub(super) fn adopt(state: &mut State, container: &ContainerId) {
     for unit in &units {
         let others: Vec<String> = state.ledger.holders(unit).map(ToString::to_string).collect();
         if !others.is_empty() {
-            log::error!("{unit} is granted to container {container} and to {}; both keep it", others.join(", "));
+            log::error!(
+                "{unit} is granted to container {container} and to {}; both keep it",
+                others.join(", ")
+            );
         }
     }
     state.ledger.adopt(container, &units);

@@ -20,7 +20,9 @@ pub fn update(state: &mut State, container: &ContainerId, resources: &[Resource]
 
 fn change(state: &mut State, container: &ContainerId, resources: &[Resource]) -> Result<(), Error> {
     if container.is_nested() {
-        return Err(Error::request(format!("cannot update nested container {container}: its root holds the GPUs")));
+        return Err(Error::request(format!(
+            "cannot update nested container {container}: its root holds the GPUs"
+        )));
     }
     if !state.containers.contains_key(container) {
         // It was there before us. What the kernel lets it use is what it has.
@@ -48,7 +50,11 @@ fn shrink(state: &mut State, container: &ContainerId, wanted: usize) {
     let cgroup = container.cgroup(&state.cgroups_root);
     let failures = devices::revoke(state, &cgroup, surplus, kept);
     if !failures.is_empty() {
-        log::error!("container {container} keeps {}: {}", prepare::list(surplus), failures.join("; "));
+        log::error!(
+            "container {container} keeps {}: {}",
+            prepare::list(surplus),
+            failures.join("; ")
+        );
         return;
     }
     state.ledger.give_back(container, surplus);

@@ -38,7 +38,9 @@ impl DevicesHierarchy {
         let mounts = fs::read(MOUNTS).map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
         mountinfo::devices_hierarchy(&String::from_utf8_lossy(&mounts), preferred)
             .map(Self::at)
-            .ok_or_else(|| format!("no cgroup v1 hierarchy with the devices controller is mounted ({MOUNTS})"))
+            .ok_or_else(|| {
+                format!("no cgroup v1 hierarchy with the devices controller is mounted ({MOUNTS})")
+            })
     }
 
     /// Where the hierarchy is mounted.

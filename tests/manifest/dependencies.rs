@@ -110,7 +110,10 @@ fn every_dependency_says_why_it_is_there() {
                 .map(|line| format!("{}: {line}", one.path.display())),
         );
     }
-    assert_eq!(manifests, 3, "the manifests of the workspace");
+    assert!(
+        manifests >= 3,
+        "only {manifests} manifests were found: the test no longer sees them"
+    );
     assert_none(
         "dependencies without a comment line above them (a block of lines may share one)",
         &wrong,

@@ -49,7 +49,12 @@ impl FakeAgent {
         if !cgroup_exists(&cgroup, ROOT) {
             cgroup.create(ROOT);
         }
-        Self { state: State::new(machine, inventory, ROOT.to_owned()), driver, nodes, cgroup }
+        Self {
+            state: State::new(machine, inventory, ROOT.to_owned()),
+            driver,
+            nodes,
+            cgroup,
+        }
     }
 
     /// The agent dies and starts again; its machine stays.
@@ -59,13 +64,15 @@ impl FakeAgent {
 
     /// Makes the container's devices cgroup, as Mesos's own isolator does before ours.
     pub fn make_cgroup(&self, name: &str) {
-        self.cgroup.create_denying(&format!("{ROOT}/{name}"), &DEFAULT_RULES);
+        self.cgroup
+            .create_denying(&format!("{ROOT}/{name}"), &DEFAULT_RULES);
     }
 
     /// Launches a root container with this many GPUs and returns its environment.
     pub fn launch(&mut self, name: &str, gpus: f64) -> Result<BTreeMap<String, String>, Error> {
         self.make_cgroup(name);
-        self.prepare(&id(name), &config(gpus)).map(Option::unwrap_or_default)
+        self.prepare(&id(name), &config(gpus))
+            .map(Option::unwrap_or_default)
     }
 
     /// `prepare`; the environment, if the launch gets one.
@@ -76,7 +83,11 @@ impl FakeAgent {
     ) -> Result<Option<BTreeMap<String, String>>, Error> {
         let launch = answered(|reply| isolator::prepare::prepare(&mut self.state, container, config, reply))?;
         let variables = launch.map(|launch| launch.environment.unwrap_or_default().variables);
-        Ok(variables.map(|all| all.into_iter().map(|one| (one.name, one.value.unwrap_or_default())).collect()))
+        Ok(variables.map(|all| {
+            all.into_iter()
+                .map(|one| (one.name, one.value.unwrap_or_default()))
+                .collect()
+        }))
     }
 
     /// `update` to this total.
@@ -106,18 +117,33 @@ impl FakeAgent {
     pub fn open(&self, name: &str) -> Vec<String> {
         let lines = self.cgroup.lines(&format!("{ROOT}/{name}"));
         let nvidia = |line: &String| !DEFAULT_RULES.contains(&line.as_str());
-        lines.into_iter().filter(nvidia).map(|line| line.split(' ').nth(1).unwrap_or_default().to_owned()).collect()
+        lines
+            .into_iter()
+            .filter(nvidia)
+            .map(|line| line.split(' ').nth(1).unwrap_or_default().to_owned())
+            .collect()
     }
 
     /// The GPUs among them, by minor number.
     pub fn open_gpus(&self, name: &str) -> Vec<u32> {
-        let minors = |device: &String| device.strip_prefix("195:")?.parse::<u32>().ok().filter(|minor| *minor < 128);
+        let minors = |device: &String| {
+            device
+                .strip_prefix("195:")?
+                .parse::<u32>()
+                .ok()
+                .filter(|minor| *minor < 128)
+        };
         self.open(name).iter().filter_map(minors).collect()
     }
 
     /// How many GPUs nobody holds.
     pub fn free(&self) -> usize {
-        self.state.inventory.units().iter().filter(|unit| !self.state.ledger.is_held(&unit.id)).count()
+        self.state
+            .inventory
+            .units()
+            .iter()
+            .filter(|unit| !self.state.ledger.is_held(&unit.id))
+            .count()
     }
 }
 
@@ -141,7 +167,10 @@ pub fn resources(gpus: f64) -> Vec<Resource> {
 
 /// A container's configuration with so many GPUs.
 pub fn config(gpus: f64) -> ContainerConfig {
-    ContainerConfig { resources: resources(gpus), ..ContainerConfig::default() }
+    ContainerConfig {
+        resources: resources(gpus),
+        ..ContainerConfig::default()
+    }
 }
 
 /// Calls a verb and returns its answer, which must be there when it returns.

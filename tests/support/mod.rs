@@ -15,28 +15,8 @@ pub mod simulated_nvml;
 pub use dev_nodes::FakeDevNodes;
 pub use device_cgroup::FakeDeviceCgroup;
 pub use driver_proc::FakeDriverProc;
+pub use fake_nvml::skip;
 pub use nvml::FakeNvml;
-
-use std::fs::OpenOptions;
-use std::io::Write;
-
-/// Says that the calling test is skipped and what it misses: on the standard error, past the test runner's capture, and
-/// as a line of the file that the variable `MESOS_GPU_SKIPS` names. The caller returns then.
-pub fn skip(reason: &str) {
-    let thread = std::thread::current();
-    let line = format!("SKIPPED: {}: {reason}\n", thread.name().unwrap_or("a test"));
-    // The macros that print are captured; this handle is not. One write, so that lines of parallel tests stay whole.
-    std::io::stderr()
-        .write_all(line.as_bytes())
-        .expect("the standard error takes a line");
-    if let Some(file) = std::env::var_os("MESOS_GPU_SKIPS") {
-        let opened = OpenOptions::new().create(true).append(true).open(&file);
-        opened
-            .expect("MESOS_GPU_SKIPS names a file")
-            .write_all(line.as_bytes())
-            .expect("it takes a line");
-    }
-}
 
 /// Whether the test runs as root; says SKIPPED if not.
 pub fn is_root() -> bool {

@@ -15,7 +15,9 @@ pub(super) fn devices_hierarchy(mountinfo: &str, preferred: &Path) -> Option<Pat
         .map(|(root, point)| (root, PathBuf::from(unescaped(point))))
         .collect();
     let whole = || mounts.iter().filter(|(root, _)| *root == "/");
-    let mount = whole().find(|(_, point)| point.starts_with(preferred)).or_else(|| whole().next());
+    let mount = whole()
+        .find(|(_, point)| point.starts_with(preferred))
+        .or_else(|| whole().next());
     mount.or_else(|| mounts.first()).map(|(_, point)| point.clone())
 }
 

@@ -14,13 +14,24 @@ use std::path::{Path, PathBuf};
 /// In words, when something is there that cannot be read: a GPU that is half understood is not handed out.
 pub(super) fn accesses(proc_dir: &Path, gpu: u32) -> Result<Vec<MigAccess>, String> {
     let mut found = Vec::new();
-    let of_gpu = proc_dir.join("capabilities").join(format!("gpu{gpu}")).join("mig");
+    let of_gpu = proc_dir
+        .join("capabilities")
+        .join(format!("gpu{gpu}"))
+        .join("mig");
     for (gpu_instance, folder) in numbered(&of_gpu, "gi")? {
         let minor = access(&folder)?;
-        found.push(MigAccess { gpu_instance, compute_instance: None, minor });
+        found.push(MigAccess {
+            gpu_instance,
+            compute_instance: None,
+            minor,
+        });
         for (compute_instance, folder) in numbered(&folder, "ci")? {
             let minor = access(&folder)?;
-            found.push(MigAccess { gpu_instance, compute_instance: Some(compute_instance), minor });
+            found.push(MigAccess {
+                gpu_instance,
+                compute_instance: Some(compute_instance),
+                minor,
+            });
         }
     }
     found.sort();
@@ -37,7 +48,10 @@ fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, String> 
     let mut found = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|error| format!("cannot list {} to its end: {error}", folder.display()))?;
-        let number = entry.file_name().to_str().and_then(|name| name.strip_prefix(prefix)?.parse().ok());
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.strip_prefix(prefix)?.parse().ok());
         found.extend(number.map(|number| (number, entry.path())));
     }
     Ok(found)
@@ -46,7 +60,9 @@ fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, String> 
 fn access(folder: &Path) -> Result<u32, String> {
     let path = folder.join("access");
     let text = read_text(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("DeviceFileMinor:"));
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("DeviceFileMinor:"));
     line.and_then(|minor| minor.trim().parse().ok())
         .ok_or_else(|| format!("{} names no minor number", path.display()))
 }

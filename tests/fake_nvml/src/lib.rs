@@ -32,6 +32,7 @@ mod machine;
 mod machine_file;
 mod namespace;
 mod simulation;
+mod skip;
 
 pub use library::{built_library, install_library};
 pub use loader_cache::trimmed_loader_cache;
@@ -42,3 +43,4 @@ pub use machine::{
 pub use machine_file::MACHINE_VARIABLE;
 pub use namespace::enter;
 pub use simulation::Simulation;
+pub use skip::{SKIPS_VARIABLE, skip};

@@ -55,10 +55,10 @@ fn host_view() -> (Vec<PathBuf>, Vec<PathBuf>, bool) {
     )
 }
 
-fn not_root(test: &str) -> bool {
+fn not_root() -> bool {
     let skipped = !nix::unistd::geteuid().is_root();
     if skipped {
-        println!("SKIPPED: {test}: not root, mount namespaces cannot be made");
+        fake_nvml::skip("root, to make mount namespaces");
     }
     skipped
 }
@@ -66,7 +66,7 @@ fn not_root(test: &str) -> bool {
 #[test]
 #[allow(non_snake_case)]
 fn ROOT_the_simulation_is_seen_inside_and_the_machine_stays_as_it_is() {
-    if not_root("ROOT_the_simulation_is_seen_inside_and_the_machine_stays_as_it_is") {
+    if not_root() {
         return;
     }
     let before = host_view();
@@ -110,7 +110,7 @@ fn ROOT_the_simulation_is_seen_inside_and_the_machine_stays_as_it_is() {
 #[test]
 #[allow(non_snake_case)]
 fn ROOT_who_is_inside_already_sees_updates() {
-    if not_root("ROOT_who_is_inside_already_sees_updates") {
+    if not_root() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -131,7 +131,7 @@ fn ROOT_who_is_inside_already_sees_updates() {
 #[test]
 #[allow(non_snake_case)]
 fn ROOT_nodes_work_in_a_folder_whose_file_system_has_nodev() {
-    if not_root("ROOT_nodes_work_in_a_folder_whose_file_system_has_nodev") {
+    if not_root() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -167,7 +167,7 @@ fn ROOT_nodes_work_in_a_folder_whose_file_system_has_nodev() {
 #[test]
 #[allow(non_snake_case)]
 fn ROOT_enter_refuses_what_cannot_work() {
-    if not_root("ROOT_enter_refuses_what_cannot_work") {
+    if not_root() {
         return;
     }
     let before = host_view();

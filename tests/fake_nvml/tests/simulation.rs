@@ -62,7 +62,7 @@ fn ROOT_update_changes_the_nodes_in_place() {
     let dev = simulation.dev();
     if !nix::unistd::geteuid().is_root() {
         assert!(!simulation.has_nodes());
-        println!("SKIPPED: ROOT_update_changes_the_nodes_in_place: not root, device nodes cannot be made");
+        fake_nvml::skip("root, to make device nodes");
         return;
     }
     assert!(simulation.has_nodes());

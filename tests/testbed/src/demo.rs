@@ -59,14 +59,21 @@ fn run() -> Result<bool, Error> {
     }
     let mut agent = agent.start()?;
     agent.wait_registered(PATIENCE)?;
-    for line in agent.log().lines().filter_map(|line| line.split_once("mesos_gpu: ")) {
+    for line in agent
+        .log()
+        .lines()
+        .filter_map(|line| line.split_once("mesos_gpu: "))
+    {
         println!("  agent: {}", line.1);
     }
 
     step("running the tasks");
     let framework = Framework::subscribe(bed.master_address(), &FrameworkOptions::named("demo"))
         .tried(|| "subscribe the framework".to_owned())?;
-    let tasks: Vec<(&str, u32)> = TASKS.into_iter().filter(|(_, wanted)| *wanted <= gpus.count()).collect();
+    let tasks: Vec<(&str, u32)> = TASKS
+        .into_iter()
+        .filter(|(_, wanted)| *wanted <= gpus.count())
+        .collect();
     let together: f64 = tasks.iter().map(|(_, wanted)| f64::from(*wanted)).sum();
     let mut seen = Vec::new();
     if together <= f64::from(gpus.count()) {
@@ -77,21 +84,32 @@ fn run() -> Result<bool, Error> {
         }
     }
     for (name, wanted) in TASKS.iter().filter(|task| !tasks.contains(task)) {
-        println!("Not shown: {name}, which asks for {wanted} GPUs; this machine has {}.", gpus.count());
+        println!(
+            "Not shown: {name}, which asks for {wanted} GPUs; this machine has {}.",
+            gpus.count()
+        );
     }
     step("done");
     println!("\n{}", table::draw(&seen, missing.is_none()));
-    let wrong: Vec<String> = seen.iter().flat_map(|sight| sight.wrong(missing.is_none())).collect();
+    let wrong: Vec<String> = seen
+        .iter()
+        .flat_map(|sight| sight.wrong(missing.is_none()))
+        .collect();
     for line in &wrong {
         println!("WRONG: {line}");
     }
-    framework.teardown().tried(|| "take the framework down".to_owned())?;
+    framework
+        .teardown()
+        .tried(|| "take the framework down".to_owned())?;
     if wrong.is_empty() {
-        println!("{}", if missing.is_none() {
-            "Every granted GPU opens, every other one is refused by the kernel."
-        } else {
-            "Mesos offered the GPUs and ran the tasks; nothing was isolated."
-        });
+        println!(
+            "{}",
+            if missing.is_none() {
+                "Every granted GPU opens, every other one is refused by the kernel."
+            } else {
+                "Mesos offered the GPUs and ran the tasks; nothing was isolated."
+            }
+        );
     }
     Ok(wrong.is_empty())
 }
@@ -101,7 +119,9 @@ fn run() -> Result<bool, Error> {
 fn missing(bed: &Testbed) -> Option<String> {
     let lacking = lacking_for_cgroups()?;
     if geteuid().is_root() {
-        return Hierarchies::mount_in(&bed.folder().join("cgroup")).err().map(|error| error.to_string());
+        return Hierarchies::mount_in(&bed.folder().join("cgroup"))
+            .err()
+            .map(|error| error.to_string());
     }
     Some(lacking)
 }
@@ -111,8 +131,15 @@ fn run_tasks(framework: &Framework, agent: &Agent, tasks: &[(&str, u32)]) -> Res
     let program = Testbed::program()?;
     let wanted: u32 = tasks.iter().map(|(_, gpus)| gpus).sum();
     let amounts = [("cpus", 0.5), ("mem", 256.0), ("gpus", f64::from(wanted))];
-    let offer = framework.offer_with(&amounts, PATIENCE).tried(|| format!("get an offer with {wanted} GPUs"))?;
-    println!("  offer: {} cpus, {} MB, {} gpus", offer.cpus(), offer.mem(), offer.gpus());
+    let offer = framework
+        .offer_with(&amounts, PATIENCE)
+        .tried(|| format!("get an offer with {wanted} GPUs"))?;
+    println!(
+        "  offer: {} cpus, {} MB, {} gpus",
+        offer.cpus(),
+        offer.mem(),
+        offer.gpus()
+    );
     let infos: Vec<Task> = tasks
         .iter()
         .map(|(name, gpus)| {
@@ -123,10 +150,14 @@ fn run_tasks(framework: &Framework, agent: &Agent, tasks: &[(&str, u32)]) -> Res
             Task::new(name, &format!("exec '{}' probe", program.display())).resources(&resources)
         })
         .collect();
-    framework.launch(&offer, &infos).tried(|| "launch the tasks".to_owned())?;
+    framework
+        .launch(&offer, &infos)
+        .tried(|| "launch the tasks".to_owned())?;
     let mut seen = Vec::new();
     for (name, gpus) in tasks {
-        let end = framework.wait_terminal(name, PATIENCE).tried(|| format!("wait for the task {name}"))?;
+        let end = framework
+            .wait_terminal(name, PATIENCE)
+            .tried(|| format!("wait for the task {name}"))?;
         if end.state != "TASK_FINISHED" {
             return Err(Error::new(format!("run the task {name}"), end));
         }

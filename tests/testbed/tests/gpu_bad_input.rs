@@ -11,7 +11,11 @@ mod common;
 
 use common::{Cluster, ISOLATION, PATIENCE, assert_all_free, gpu_agent_with, launch, log_lines};
 use fake_nvml::Machine;
+use testbed::scheduler::{Framework, FrameworkOptions, Task};
 use testbed::{AgentBuilder, Testbed, support};
+
+/// Parameters, and what the refusal must say.
+type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
 
 /// Starts an agent that must end by itself, with exactly one line of ours that has all of these texts.
 fn refuses(agent: AgentBuilder, texts: &[&str]) {
@@ -35,7 +39,7 @@ fn ROOT_CGROUPS_wrong_parameters_keep_the_agent_from_starting_and_one_line_says_
         return;
     }
     let (bed, machine) = (Testbed::new().unwrap(), Machine::with_gpus(2));
-    let cases: [(&[(&str, &str)], &[&str]); 6] = [
+    let cases: [Case<'_>; 6] = [
         (
             &[("gpu", "all")],
             &[
@@ -157,16 +161,21 @@ fn ROOT_CGROUPS_a_number_of_gpus_that_cannot_be_given_fails_the_launch_with_the_
     let agent = &cluster.agent;
     launch(agent, "holder", 1.0, "sleep 1000").unwrap();
     for (gpus, says) in [
-        (0.5, "mesos_gpu: gpus must be whole numbers: asked for 0.5"),
+        // These two do not get past Mesos's own check of the call.
+        (0.5, "The 'gpus' resource must be an unsigned integer"),
+        (-1.0, "Resource 'gpus:-1' is invalid"),
+        // That check takes this for 1.
         (1.001, "mesos_gpu: gpus must be whole numbers: asked for 1.001"),
-        (-1.0, "mesos_gpu: gpus must not be negative: asked for -1"),
         (4.0, "4 more wanted, 3 of 4 free"),
         (5.0, "5 more wanted, 3 of 4 free"),
         (2e6, "mesos_gpu: gpus must be at most 1000000: asked for 2000000"),
     ] {
         let error = launch(agent, &common::fresh_id("bad"), gpus, "true").unwrap_err();
-        eprintln!("{gpus}: {error}");
+        assert!(error.body().contains(says), "{gpus}: {error}");
     }
+    let says = "mesos_gpu: gpus must be whole numbers: asked for 1.001";
+    let message = message_of_failed_task(&cluster, 1.001);
+    assert!(message.contains(says), "{message}");
     assert_eq!(common::grants(agent).keys().collect::<Vec<_>>(), ["holder"]);
     // Mesos books three digits, so this is 3.
     launch(agent, "rounded", 3.0004, "sleep 1000").unwrap();
@@ -175,4 +184,16 @@ fn ROOT_CGROUPS_a_number_of_gpus_that_cannot_be_given_fails_the_launch_with_the_
         common::end(agent, id);
     }
     assert_all_free(agent, &machine);
+}
+
+/// What a framework is told of a task with so many GPUs, which must fail.
+fn message_of_failed_task(cluster: &Cluster, gpus: f64) -> String {
+    let options = FrameworkOptions::named("gpu-bad-input");
+    let framework = Framework::subscribe(cluster.master.address(), &options).unwrap();
+    let offer = framework.offer_with(&[("gpus", gpus)], PATIENCE).unwrap();
+    let task = Task::new("bad", "true").resources(&[("cpus", 0.1), ("mem", 32.0), ("gpus", gpus)]);
+    framework.launch(&offer, &[task]).unwrap();
+    let ended = framework.wait_terminal("bad", PATIENCE).unwrap();
+    assert_eq!(ended.state, "TASK_FAILED", "{ended}");
+    ended.message.unwrap_or_default()
 }

@@ -86,13 +86,15 @@ fn ROOT_CGROUPS_where_only_nvml_could_tell_and_it_hangs_the_agent_is_ready_in_ti
     let nothing = bed.folder().join("no-driver-tree");
     let machine = Machine::with_gpus(4).fault(Fault::hang("nvmlInit_v2"));
     let parameters = [("proc_dir", nothing.to_str().unwrap())];
-    let agent = start(gpu_agent_with(&bed, &parameters).machine(&machine));
+    let mut agent = start(gpu_agent_with(&bed, &parameters).machine(&machine));
     logged(
         &agent,
         &["mesos_gpu: this machine has no GPU to hand out: NVML did not answer within 5s"],
     );
     assert_has_no_gpus(&agent);
     assert!(threads(&agent, "gpu-nvml") <= 1);
+    // Nor is its end kept waiting.
+    agent.terminate().unwrap();
 }
 
 #[test]

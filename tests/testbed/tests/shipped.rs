@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What ships: the shared library as the dynamic linker and Mesos's module manager see it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "shipped/elf.rs"]
 mod elf;
@@ -108,12 +109,16 @@ fn what_it_takes_from_mesos_is_weak_and_listed() {
         );
         let asked: BTreeSet<String> = foreign.iter().map(|import| import.name.clone()).collect();
         let unlisted: Vec<_> = asked.difference(&listed).collect();
-        let unused: Vec<_> = listed.difference(&asked).collect();
         assert!(
-            unlisted.is_empty() && unused.is_empty(),
-            "{}: cpp/imports.hpp lacks {unlisted:?} and has {unused:?} for nothing",
+            unlisted.is_empty(),
+            "{}: cpp/imports.hpp lacks {unlisted:?}",
             library.path.display()
         );
+        // Where the compiler optimises, it drops a few.
+        let unused: Vec<_> = listed.difference(&asked).collect();
+        if !library.optimized {
+            assert!(unused.is_empty(), "cpp/imports.hpp has {unused:?} for nothing");
+        }
     }
 }
 
@@ -200,12 +205,12 @@ fn it_loads_without_mesos_and_its_records_are_as_mesos_wants_them() {
 #[test]
 fn a_release_build_has_no_fault_injection() {
     const SWITCH: &str = "MESOS_GPU_FAULTS";
-    if cfg!(debug_assertions) {
-        assert!(
-            Library::tested().contains(SWITCH),
-            "the name is no longer the one that a debug build reads"
-        );
-    }
+    let tested = Library::tested();
+    // Else a release build lacks it because it is called something else.
+    assert!(
+        tested.optimized || tested.contains(SWITCH),
+        "a debug build reads no {SWITCH}"
+    );
     if let Some(library) = Library::released("a_release_build_has_no_fault_injection") {
         assert!(!library.contains(SWITCH), "{}", library.path.display());
     }

@@ -55,12 +55,6 @@ public:
   const_iterator begin() const { return const_iterator(items); }
   const_iterator end() const { return const_iterator(items + count); }
 
-  // Whether the library's constructor left an object that this description reads rightly.
-  bool looksRight(size_t expected) const
-  {
-    return reinterpret_cast<const unsigned char*>(items) == room && count == expected && capacity == IN_PLACE;
-  }
-
 private:
   static const size_t IN_PLACE = 15;
 

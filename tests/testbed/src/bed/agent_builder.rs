@@ -142,7 +142,11 @@ impl AgentBuilder {
         self.environment
             .extend(simulation.iter().flat_map(Simulated::environment));
         if self.repository {
-            loader::add(&Testbed::module_library()?, &folder.join("lib"), &mut self.environment)?;
+            loader::add(
+                &Testbed::module_library()?,
+                &folder.join("lib"),
+                &mut self.environment,
+            )?;
         }
         let flags = self.all_flags(&name, &folder, &port)?;
         self.room.owns_cgroup_root(&name);

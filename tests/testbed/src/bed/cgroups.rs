@@ -37,11 +37,25 @@ impl Hierarchies {
     pub fn mount_in(folder: &Path) -> Result<Self, Error> {
         for controller in ["devices", "freezer"] {
             let point = folder.join(controller);
-            let tried = || format!("mount the cgroup v1 controller {controller} at {}", point.display());
+            let tried = || {
+                format!(
+                    "mount the cgroup v1 controller {controller} at {}",
+                    point.display()
+                )
+            };
             fs::create_dir_all(&point).tried(tried)?;
-            mount(Some("none"), &point, Some("cgroup"), MsFlags::empty(), Some(controller)).tried(tried)?;
+            mount(
+                Some("none"),
+                &point,
+                Some("cgroup"),
+                MsFlags::empty(),
+                Some(controller),
+            )
+            .tried(tried)?;
         }
-        Ok(Self { folder: folder.to_owned() })
+        Ok(Self {
+            folder: folder.to_owned(),
+        })
     }
 
     fn find_in(mounts: &str) -> Option<Self> {

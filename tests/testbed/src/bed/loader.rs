@@ -10,9 +10,15 @@ use crate::error::{Error, Tried};
 const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
 
 /// Makes `folder` with a link to the library, and puts it before what is searched already.
-pub(super) fn add(library: &Path, folder: &Path, environment: &mut Vec<(String, String)>) -> Result<(), Error> {
+pub(super) fn add(
+    library: &Path,
+    folder: &Path,
+    environment: &mut Vec<(String, String)>,
+) -> Result<(), Error> {
     let tried = || format!("make {} findable in {}", library.display(), folder.display());
-    let name = library.file_name().ok_or_else(|| Error::new(tried(), "it has no name"))?;
+    let name = library
+        .file_name()
+        .ok_or_else(|| Error::new(tried(), "it has no name"))?;
     std::fs::create_dir_all(folder).tried(tried)?;
     symlink(library, folder.join(name)).tried(tried)?;
     let searched = match environment.iter().position(|(name, _)| name == SEARCH_PATH) {

@@ -21,9 +21,12 @@ impl Gpus {
     pub(super) fn of_this_machine() -> Self {
         let report = ProcDriver::new("/proc/driver/nvidia".into()).read();
         match u32::try_from(report.gpus.len()) {
-            Ok(count) if count > 0 => {
-                Self::Real { count, driver: report.driver_version.unwrap_or_else(|| "of unknown version".to_owned()) }
-            }
+            Ok(count) if count > 0 => Self::Real {
+                count,
+                driver: report
+                    .driver_version
+                    .unwrap_or_else(|| "of unknown version".to_owned()),
+            },
             _ => Self::Simulated(Box::new(Machine::with_gpus(SIMULATED))),
         }
     }

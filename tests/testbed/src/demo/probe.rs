@@ -46,9 +46,15 @@ pub struct Sight {
 
 /// Prints what this process sees.
 pub fn main() -> ExitCode {
-    let variables = VARIABLES.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
-    let sight =
-        Sight { task: String::new(), wanted: 0, variables: variables.collect(), nodes: gpu_nodes().into_iter().collect() };
+    let variables = VARIABLES
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
+    let sight = Sight {
+        task: String::new(),
+        wanted: 0,
+        variables: variables.collect(),
+        nodes: gpu_nodes().into_iter().collect(),
+    };
     match serde_json::to_string(&sight) {
         Ok(text) => {
             println!("{text}");
@@ -62,16 +68,28 @@ pub fn main() -> ExitCode {
 }
 
 fn gpu_nodes() -> Vec<(String, Opened)> {
-    let Ok(entries) = fs::read_dir("/dev") else { return Vec::new() };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let is_gpu = |name: &String| {
-        name.strip_prefix("nvidia").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    let Ok(entries) = fs::read_dir("/dev") else {
+        return Vec::new();
     };
-    names.filter(is_gpu).map(|name| (name.clone(), open(&name))).collect()
+    let names = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    let is_gpu = |name: &String| {
+        name.strip_prefix("nvidia")
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    names
+        .filter(is_gpu)
+        .map(|name| (name.clone(), open(&name)))
+        .collect()
 }
 
 fn open(name: &str) -> Opened {
-    match OpenOptions::new().read(true).write(true).open(format!("/dev/{name}")) {
+    match OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(format!("/dev/{name}"))
+    {
         Ok(_) => Opened::Opens,
         Err(error) if is(&error, Errno::ENXIO) => Opened::Opens,
         Err(error) if is(&error, Errno::EPERM) => Opened::Refused,
@@ -86,7 +104,9 @@ fn is(error: &io::Error, number: Errno) -> bool {
 impl Sight {
     /// What a task wrote into its sandbox.
     pub(super) fn read(agent: &Agent, framework: &str, task: &str, wanted: u32) -> Result<Self, Error> {
-        let id = agent.id().ok_or_else(|| Error::new("find the sandbox", "the agent is not registered"))?;
+        let id = agent
+            .id()
+            .ok_or_else(|| Error::new("find the sandbox", "the agent is not registered"))?;
         let path: PathBuf = agent
             .work_dir()
             .join("slaves")
@@ -97,14 +117,26 @@ impl Sight {
             .join(task)
             .join("runs/latest/stdout");
         let text = fs::read_to_string(&path).tried(|| format!("read {}", path.display()))?;
-        let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
-        let seen: Self = serde_json::from_str(line).tried(|| format!("read what {task} saw from {}", path.display()))?;
-        Ok(Self { task: task.to_owned(), wanted, ..seen })
+        let line = text
+            .lines()
+            .find(|line| line.starts_with('{'))
+            .unwrap_or_default();
+        let seen: Self =
+            serde_json::from_str(line).tried(|| format!("read what {task} saw from {}", path.display()))?;
+        Ok(Self {
+            task: task.to_owned(),
+            wanted,
+            ..seen
+        })
     }
 
     /// The nodes that opened.
     pub fn open_nodes(&self) -> Vec<&str> {
-        self.nodes.iter().filter(|(_, opened)| **opened == Opened::Opens).map(|(name, _)| name.as_str()).collect()
+        self.nodes
+            .iter()
+            .filter(|(_, opened)| **opened == Opened::Opens)
+            .map(|(name, _)| name.as_str())
+            .collect()
     }
 
     /// How many GPUs its environment names.
@@ -122,10 +154,18 @@ impl Sight {
         }
         let (wanted, mut wrong) = (self.wanted as usize, Vec::new());
         if self.open_nodes().len() != wanted {
-            wrong.push(format!("{} asked for {wanted} GPUs and opened {:?}", self.task, self.open_nodes()));
+            wrong.push(format!(
+                "{} asked for {wanted} GPUs and opened {:?}",
+                self.task,
+                self.open_nodes()
+            ));
         }
         if self.named() != wanted {
-            wrong.push(format!("{} asked for {wanted} GPUs and its environment names {}", self.task, self.named()));
+            wrong.push(format!(
+                "{} asked for {wanted} GPUs and its environment names {}",
+                self.task,
+                self.named()
+            ));
         }
         for (name, opened) in &self.nodes {
             if let Opened::Failed(why) = opened {

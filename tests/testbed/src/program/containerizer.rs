@@ -78,7 +78,9 @@ fn rootfs(info: &Value) -> Option<&str> {
     let own = || info.get("rootfs")?.as_str();
     let of_task = || {
         let arguments = info.get("command")?.get("arguments")?.as_array()?;
-        arguments.iter().find_map(|argument| argument.as_str()?.strip_prefix("--rootfs="))
+        arguments
+            .iter()
+            .find_map(|argument| argument.as_str()?.strip_prefix("--rootfs="))
     };
     own().or_else(of_task)
 }
@@ -95,7 +97,10 @@ mod tests {
         assert_eq!(kept["mounts"].as_array().unwrap().len(), 3);
         assert_eq!(without_missing(&kept.to_string()), None);
         assert_eq!(without_missing("{}"), None);
-        let of_task = info.replace(r#""rootfs":"/r""#, r#""command":{"arguments":["mesos-executor","--rootfs=/r"]}"#);
+        let of_task = info.replace(
+            r#""rootfs":"/r""#,
+            r#""command":{"arguments":["mesos-executor","--rootfs=/r"]}"#,
+        );
         let kept: Value = serde_json::from_str(&without_missing(&of_task).unwrap()).unwrap();
         assert_eq!(kept["mounts"].as_array().unwrap().len(), 3);
     }

@@ -8,6 +8,7 @@
     reason = "helpers of tests; clippy only knows the tests themselves"
 )]
 
+pub mod faults;
 pub mod probe;
 
 use std::collections::{BTreeMap, BTreeSet};

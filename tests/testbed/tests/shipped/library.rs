@@ -11,42 +11,46 @@ const RELEASE: &str = "MESOS_GPU_RELEASE_LIBRARY";
 pub struct Library {
     pub path: PathBuf,
     pub data: Vec<u8>,
+    /// Made without debug assertions, and by a compiler that drops what it can.
+    pub optimized: bool,
 }
 
 impl Library {
-    fn at(path: PathBuf) -> Self {
+    fn at(path: PathBuf, optimized: bool) -> Self {
         let data = std::fs::read(&path).unwrap_or_else(|why| panic!("cannot read {}: {why}", path.display()));
-        Self { path, data }
+        Self {
+            path,
+            data,
+            optimized,
+        }
     }
 
-    /// The build that the tests run.
+    /// The build that the tests run: of the profile of the tests.
     pub fn tested() -> Self {
-        Self::at(Testbed::module_library().unwrap())
+        Self::at(Testbed::module_library().unwrap(), !cfg!(debug_assertions))
+    }
+
+    fn release() -> Option<Self> {
+        let path = std::env::var_os(RELEASE).filter(|path| !path.is_empty())?;
+        Some(Self::at(PathBuf::from(path), true))
     }
 
     /// The release build; none, and SKIPPED said, where there is none.
     pub fn released(test: &str) -> Option<Self> {
-        match std::env::var_os(RELEASE).filter(|path| !path.is_empty()) {
-            Some(path) => Some(Self::at(PathBuf::from(path))),
-            None => {
-                support::skip(&format!(
-                    "{test}: a release build ({RELEASE}; tests/run makes one)"
-                ));
-                None
-            }
+        let found = Self::release();
+        if found.is_none() {
+            support::skip(&format!(
+                "{test}: a release build ({RELEASE}; tests/run makes one)"
+            ));
         }
+        found
     }
 
     /// Every build there is. What is said of one holds for all, so this does not say what is missing.
     pub fn all() -> Vec<Self> {
-        let release = std::env::var_os(RELEASE).filter(|path| !path.is_empty());
-        [
-            Some(Self::tested()),
-            release.map(|path| Self::at(PathBuf::from(path))),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let mut all = vec![Self::tested()];
+        all.extend(Self::release());
+        all
     }
 
     /// Whether the file has this text in it, wherever.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Mesos finds by the name of a module: six texts, a check and a factory.
+// What Mesos finds by the name of a module, whatever its kind: six texts and a check. The factory follows them, in a record
+// of each kind's own.
 #pragma once
-
-#include <mesos/mesos.hpp>
 
 #define MESOS_MODULE_API_VERSION "2"
 
@@ -21,10 +20,7 @@ struct ModuleBase
 };
 
 template <typename T>
-struct Module : ModuleBase
-{
-  T* (*create)(const Parameters& parameters);
-};
+struct Module;
 
 } // namespace modules
 } // namespace mesos
