@@ -156,6 +156,8 @@ impl IsolatorCore {
             });
         });
         if let Err(error) = submitted {
+            // Mesos keeps a failed cleanup to itself.
+            log::error!("{entry}: {error}");
             reply.fail(&error);
         }
     }
