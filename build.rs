@@ -27,9 +27,12 @@ fn main() -> io::Result<()> {
     match env::var_os("MESOS_PREFIX").filter(|prefix| !prefix.is_empty()) {
         // Mesos's own headers are not written for these warnings.
         Some(prefix) => {
-            build
-                .flag("-isystem")
-                .flag(Path::new(&prefix).join("include").display().to_string());
+            // Mesos's two build systems put the headers of its bundled libraries in different places.
+            for folder in ["include", "lib/mesos/3rdparty/include"] {
+                build
+                    .flag("-isystem")
+                    .flag(Path::new(&prefix).join(folder).display().to_string());
+            }
         }
         None => {
             build
