@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hook as Mesos sees it: it advertises the GPUs of the agent. Hooks are asked on the agent's own thread and answer at
-// once; an error is logged by Mesos and changes nothing.
+// The hook as Mesos sees it: it advertises the GPUs of the agent and says in each task's status which of them the task
+// has. Hooks are asked on the agent's own thread and answer at once; an error is logged by Mesos and changes nothing.
 #include <memory>
 #include <string>
 #include <utility>
 
 #include <mesos/hook.hpp>
 
+#include "attributes.hpp"
 #include "mesos_gpu/bytes.hpp"
 #include "mesos_gpu/fence.hpp"
 #include "mesos_gpu/layout.hpp"
@@ -29,6 +30,30 @@ public:
         resources += messageOf<mesos::Resource>("Resource", {one.bytes.data(), one.bytes.size()});
       }
       return resources;
+    });
+  }
+
+  // Here and below, an empty answer of the core says that nothing is to be added.
+  Result<mesos::Attributes> slaveAttributesDecorator(const mesos::SlaveInfo& info) override
+  {
+    return fencedResult<mesos::Attributes>("hook.attributes", [&]() -> Result<mesos::Attributes> {
+      const rust::Vec<Message> attributes = core->attributes(sliceOf(bytesOf(info)));
+      if (attributes.empty()) {
+        return None();
+      }
+      return attributesOf(attributes);
+    });
+  }
+
+  Result<mesos::TaskStatus> slaveTaskStatusDecorator(const mesos::FrameworkID& framework,
+                                                     const mesos::TaskStatus& status) override
+  {
+    return fencedResult<mesos::TaskStatus>("hook.status", [&]() -> Result<mesos::TaskStatus> {
+      const rust::Vec<uint8_t> decorated = core->status(sliceOf(bytesOf(framework)), sliceOf(bytesOf(status)));
+      if (decorated.empty()) {
+        return None();
+      }
+      return messageOf<mesos::TaskStatus>("TaskStatus", {decorated.data(), decorated.size()});
     });
   }
 

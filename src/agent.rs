@@ -2,52 +2,61 @@
 //! The one thread that owns the state of an agent: inventory, ledger, containers.
 //!
 //! Mesos calls from many threads at once and must never be kept waiting, so each call becomes a job for this thread and
-//! returns. Jobs run in the order in which they came, one at a time; what needs time (a slow driver) is asked elsewhere
-//! and comes back as another job.
+//! returns. Jobs run in the order in which they came, one at a time; what needs time (a slow driver, a GPU that is being
+//! released) is asked elsewhere or put off, and comes back as another job.
 
+pub mod board;
 pub mod discovery;
+pub mod health;
 pub mod machine;
+pub mod mailbox;
+pub mod metrics;
+pub mod release;
 pub mod reply;
 pub mod state;
+pub mod timers;
+pub mod waiting;
 
+use crate::agent::mailbox::{Inbox, Mailbox};
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
 use crate::error::Error;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
 use std::thread;
 
-type Job = Box<dyn FnOnce(&mut State) + Send>;
-
 /// A handle to the agent thread. The thread ends when the last handle is gone.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Agent {
-    jobs: Sender<Job>,
+    mailbox: Mailbox,
+    _life: Arc<Life>,
 }
 
-impl std::fmt::Debug for Agent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Agent")
+/// Ends the thread with the last handle: the thread's own state can post to it, so it would never end by itself.
+#[derive(Debug)]
+struct Life(Mailbox);
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
 impl Agent {
-    /// Starts the thread with this state.
+    /// Starts the thread with this state, whose mailbox leads to this inbox.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(mut state: State) -> Result<Self, Error> {
-        let (jobs, inbox): (Sender<Job>, Receiver<Job>) = channel();
+    pub fn start(mut state: State, inbox: Inbox) -> Result<Self, Error> {
+        let mailbox = state.mailbox.clone();
         thread::Builder::new()
             .name("mesos-gpu".to_owned())
-            .spawn(move || {
-                for job in inbox {
-                    job(&mut state);
-                }
-            })
+            .spawn(move || inbox.work(&mut state))
             .map_err(|e| Error::machine(format!("cannot start the agent thread: {e}")))?;
-        Ok(Self { jobs })
+        Ok(Self {
+            _life: Arc::new(Life(mailbox.clone())),
+            mailbox,
+        })
     }
 
     /// Runs `verb` on the agent thread. Whatever becomes of it, the reply is answered: a panic in the verb is a failure
@@ -61,21 +70,18 @@ impl Agent {
         let mine = reply.clone();
         let job = move |state: &mut State| {
             let for_verb = reply.clone();
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| verb(state, for_verb))) {
-                let reason = format!("{entry} panicked: {}", panic_text(panic.as_ref()));
-                log::error!("{reason}");
-                state.poison(&reason);
-                reply.fail(&Error::defect(reason));
+            if let Err(error) = state.guarded(entry, |state| verb(state, for_verb)) {
+                reply.fail(&error);
             }
         };
-        if self.jobs.send(Box::new(job)).is_err() {
+        if !self.mailbox.put(Box::new(job)) {
             mine.fail(&Error::defect(format!("{entry}: the agent thread is gone")));
         }
     }
 
     /// Runs a job that nobody waits for; a panic in it is logged and poisons like any other.
     pub fn post(&self, entry: &'static str, job: impl FnOnce(&mut State) + Send + 'static) {
-        self.submit(entry, Reply::<()>::unheard(), move |state, _| job(state));
+        self.mailbox.post(entry, job);
     }
 }
 

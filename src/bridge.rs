@@ -3,6 +3,7 @@
 //! records that Mesos reads, and promises that another thread completes.
 #![allow(unsafe_code)]
 
+mod compose;
 mod exports;
 mod fault;
 mod ffi;

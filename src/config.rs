@@ -3,6 +3,7 @@
 //! everything that is not understood is refused, with the key, the value and the accepted form: a parameter that is
 //! silently ignored is found when the wrong container already has the GPU.
 
+pub mod attributes;
 pub mod error;
 pub mod flags;
 pub mod keys;
@@ -14,6 +15,7 @@ mod values;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use attributes::AttributeChoice;
 pub use error::{ConfigError, ConfigErrorKind};
 pub use flags::MesosFlags;
 pub use keys::{KEYS, Key};
@@ -40,6 +42,31 @@ pub struct Config {
     pub cgroups_root: String,
     /// The agent's `--cgroups_hierarchy`: where the hierarchies are mounted.
     pub cgroups_hierarchy: PathBuf,
+    /// What the agent's attributes say of its GPUs.
+    pub attributes: AttributeChoice,
+    /// Whether GPUs are handed out or only observed.
+    pub mode: Mode,
+    /// Where the agent writes down who holds what; none where neither the parameter nor `--work_dir` says.
+    pub checkpoint_dir: Option<PathBuf>,
+    /// The file for the agent's numbers; none for none.
+    pub metrics_file: Option<PathBuf>,
+    /// How long a launch waits for GPUs that are being released.
+    pub release_wait: Duration,
+    /// How long a released GPU may still be used before it is set aside.
+    pub release_limit: Duration,
+    /// How often the GPUs are looked at.
+    pub health_interval: Duration,
+    /// Whether a GPU on which processes compute that belong to no container is kept back.
+    pub process_check: bool,
+}
+
+/// Whether this agent hands GPUs out, or only tells what Mesos's own isolator handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It hands them out.
+    Exclusive,
+    /// It writes no device rule and keeps no GPU from anyone.
+    Observe,
 }
 
 impl Config {
@@ -64,6 +91,25 @@ impl Config {
             dev_dir: path("dev_dir")?,
             cgroups_root: values::agreed("cgroups_root", &given, flags, values::cgroup)?,
             cgroups_hierarchy: values::agreed("cgroups_hierarchy", &given, flags, values::path)?,
+            attributes: attributes::choice("attributes", value("attributes"))?,
+            mode: values::mode("mode", value("mode"))?,
+            checkpoint_dir: match (given.get("checkpoint_dir"), flags.read("work_dir")?) {
+                (Some(text), _) => Some(values::path("checkpoint_dir", text)?),
+                (None, Some(work_dir)) => Some(PathBuf::from(work_dir).join("mesos-gpu")),
+                (None, None) => None,
+            },
+            metrics_file: given
+                .get("metrics_file")
+                .map(|text| values::path("metrics_file", text))
+                .transpose()?,
+            release_wait: values::duration("release_wait", value("release_wait"), values::Zero::Accepted)?,
+            release_limit: values::duration("release_limit", value("release_limit"), values::Zero::Accepted)?,
+            health_interval: values::duration(
+                "health_interval",
+                value("health_interval"),
+                values::Zero::Refused,
+            )?,
+            process_check: values::switch("process_check", value("process_check"))?,
         })
     }
 }

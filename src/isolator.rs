@@ -11,4 +11,10 @@ pub mod update;
 pub mod usage;
 pub mod watch;
 
+mod children;
 mod devices;
+mod grant;
+mod observe;
+pub mod reconcile;
+mod shrink;
+mod unified_memory;

@@ -20,15 +20,15 @@
 //! | `bridge` | translate, guard, compose; unsafe code lives here and in `system/nvml/mig_ids.rs` only |
 //! | [`isolator`], [`advertise`] | the modules, one verb a file |
 //! | [`system`] | the real machine behind the ports |
-//! | [`agent`] | the one thread that owns the state, and discovery |
+//! | [`agent`] | the one thread that owns the state: discovery, health, release, waiting |
 //! | [`ports`] | the seams to the machine, each with one contract test for the real and the fake side |
 //! | [`config`] | parameters and the agent's own flags, every refusal named |
 //! | [`wire`] | Mesos's messages as data |
-//! | [`domain`] | pure decisions: units, device rules, requests, ledger, placement, launch plan |
+//! | [`domain`] | pure decisions: units, device rules, requests, ledger, placement, launch plan, recovery, advertising |
 //! | [`error`] | one line for a person, a kind for decisions |
 //!
 //! # What nothing here may bend
-//! A GPU has at most one regular holder; in doubt it stays held. The devices cgroup decides what a container can open, and
+//! A GPU has at most one regular holder, through crashes, restarts and lost checkpoints; in doubt it stays held. The devices cgroup decides what a container can open, and
 //! no variable, label or node grants anything. The agent never stops and never hangs because of a GPU or a driver. Identities
 //! are UUIDs; minors are looked up fresh.
 #![deny(unsafe_code)]

@@ -3,8 +3,11 @@
 //! decides anything; what comes back from a broken machine is data, so that an agent lives on.
 
 pub mod cgroup_v1;
+pub mod checkpoint_file;
 pub mod dev_nodes;
 pub mod driver_proc;
 mod gpu_identity;
 pub mod mesos_flags;
+pub mod metrics_file;
+pub mod module_loader;
 pub mod nvml;

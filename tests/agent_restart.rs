@@ -4,6 +4,8 @@
 
 mod support;
 
+use mesos_gpu::isolator::reconcile;
+use std::time::Duration;
 use support::agent::FakeAgent;
 
 #[test]
@@ -78,4 +80,62 @@ fn a_container_from_before_us_is_adopted_at_its_first_update() {
     agent.update("old", 1.0).unwrap();
     assert_eq!(agent.free(), 1);
     assert_eq!(agent.open_gpus("old"), [1]);
+}
+
+#[test]
+fn what_was_written_down_and_not_yet_granted_is_granted_with_the_next_update() {
+    let mut before = FakeAgent::with_gpus(3);
+    before.launch("a", 1.0).unwrap();
+    before.update("a", 2.0).unwrap();
+    before
+        .cgroup
+        .create_denying("mesos/a", &["c 195:0 rw", "c 195:255 rw"]);
+    let mut agent = before.restart();
+    agent.recover(&["a"], &[]).unwrap();
+    assert_eq!((agent.free(), agent.open_gpus("a")), (1, vec![0]));
+    agent.update("a", 2.0).unwrap();
+    assert_eq!((agent.free(), agent.open_gpus("a")), (1, vec![0, 1]));
+}
+
+#[test]
+fn what_a_live_container_gave_back_and_still_uses_is_its_own_after_a_restart() {
+    let mut before = FakeAgent::with_gpus(2);
+    before.launch("a", 2.0).unwrap();
+    before.processes(&[(1, &[41])]);
+    before.update("a", 1.0).unwrap();
+    let mut agent = before.restart();
+    agent.recover(&["a"], &[]).unwrap();
+    assert!(agent.launch("b", 1.0).is_err());
+    agent.end("b");
+    agent.update("a", 1.0).unwrap();
+    assert_eq!((agent.free(), agent.open_gpus("a")), (0, vec![0]));
+    agent.processes(&[]);
+    agent.pass(Duration::from_secs(5));
+    assert_eq!(agent.free(), 1);
+    // And it is not written down any more.
+    let mut third = agent.restart();
+    third.recover(&["a"], &[]).unwrap();
+    assert_eq!(third.free(), 1);
+}
+
+#[test]
+fn containers_whose_gpus_got_each_others_minors_while_the_agent_was_away_never_share_one() {
+    let mut before = FakeAgent::with_gpus(2);
+    for name in ["a", "b"] {
+        before.launch(name, 1.0).unwrap();
+    }
+    before.driver.change(|report| {
+        report.gpus[0].minor = 1;
+        report.gpus[1].minor = 0;
+    });
+    let mut agent = before.restart();
+    agent.recover(&["a", "b"], &[]).unwrap();
+    for name in ["a", "b"] {
+        reconcile::repair(&mut agent.state);
+        agent.update(name, 1.0).unwrap();
+        let (a, b) = (agent.open_gpus("a"), agent.open_gpus("b"));
+        assert!(!a.iter().any(|minor| b.contains(minor)), "{a:?} {b:?}");
+    }
+    reconcile::repair(&mut agent.state);
+    assert_eq!((agent.open_gpus("a"), agent.open_gpus("b")), (vec![1], vec![0]));
 }

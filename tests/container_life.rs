@@ -4,8 +4,8 @@
 
 mod support;
 
+use mesos_gpu::wire::ContainerConfig;
 use mesos_gpu::wire::container::{Docker, ImageConfig, ImageManifest};
-use mesos_gpu::wire::{ContainerClass, ContainerConfig};
 use support::agent::{FakeAgent, config, id};
 
 #[test]
@@ -118,7 +118,7 @@ fn without_its_control_node_a_launch_fails_and_names_the_node() {
 #[test]
 fn nodes_that_not_every_driver_has_are_no_condition() {
     let mut agent = FakeAgent::with_gpus(1);
-    for node in ["nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"] {
+    for node in ["nvidia-uvm-tools", "nvidia-modeset"] {
         agent.nodes.remove(node);
     }
     agent.launch("a", 1.0).unwrap();
@@ -183,18 +183,21 @@ fn a_gpu_that_cannot_be_taken_away_stays_with_its_container() {
 }
 
 #[test]
-fn a_child_is_told_its_roots_gpus_and_a_debug_child_inherits() {
-    let mut agent = FakeAgent::with_gpus(2);
-    let root = agent.launch("a", 1.0).unwrap();
-    let child = agent.prepare(&id("a.child"), &config(0.0)).unwrap().unwrap();
-    assert_eq!(child["NVIDIA_VISIBLE_DEVICES"], root["NVIDIA_VISIBLE_DEVICES"]);
-    let debug = ContainerConfig {
-        container_class: Some(ContainerClass::Debug as i32),
-        ..config(0.0)
-    };
-    assert_eq!(agent.prepare(&id("a.debug"), &debug).unwrap(), None);
-    agent.cleanup("a.child").unwrap();
-    assert_eq!(agent.open_gpus("a"), [0]);
+fn nodes_of_unified_memory_are_made_when_the_first_container_needs_them() {
+    let mut agent = FakeAgent::with_gpus(1);
+    agent.nodes.remove("nvidia-uvm");
+    agent.launch("cpu", 0.0).unwrap();
+    assert_eq!(agent.modules.calls(), 0);
+    agent.modules.fail("nvidia-modprobe is not installed");
+    agent.make_cgroup("a");
+    let told = agent.prepare_later(&id("a"), &config(1.0));
+    let error = agent.wait_for(&told).unwrap_err().to_string();
+    assert!(
+        error.contains("nvidia-uvm") && error.contains("not installed"),
+        "{error}"
+    );
+    agent.settle();
+    assert_eq!(agent.free(), 1);
 }
 
 #[test]

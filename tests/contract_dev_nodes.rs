@@ -19,7 +19,10 @@ fn device(major: u32, minor: u32) -> Result<NodeState, String> {
 /// What every side promises; `put` makes a node, `remove` takes it away.
 fn contract(nodes: &dyn DevNodes, put: &dyn Fn(&str, u32, u32), remove: &dyn Fn(&str)) {
     assert_eq!(nodes.stat("nvidia0"), Ok(NodeState::Missing));
+    let none: [&str; 0] = [];
+    assert_eq!(nodes.list().unwrap(), none);
     put("nvidia0", 195, 0);
+    put("null", 1, 3);
     put("nvidia-caps/nvidia-cap1", 241, 1);
     // Numbers past 8 bits, whose parts the kernel stores apart.
     put("nvidia-uvm", 511, 70_000);
@@ -27,7 +30,15 @@ fn contract(nodes: &dyn DevNodes, put: &dyn Fn(&str, u32, u32), remove: &dyn Fn(
     assert_eq!(nodes.stat("nvidia-caps/nvidia-cap1"), device(241, 1));
     assert_eq!(nodes.stat("nvidia-uvm"), device(511, 70_000));
 
+    assert_eq!(
+        nodes.stat("nvidia-caps"),
+        Ok(NodeState::Other("a directory".into()))
+    );
+    // Folders once, however much is in them; nothing but NVIDIA's.
+    assert_eq!(nodes.list().unwrap(), ["nvidia-caps", "nvidia-uvm", "nvidia0"]);
+
     remove("nvidia0");
+    assert_eq!(nodes.list().unwrap(), ["nvidia-caps", "nvidia-uvm"]);
     assert_eq!(nodes.stat("nvidia0"), Ok(NodeState::Missing));
     put("nvidia0", 195, 5);
     assert_eq!(nodes.stat("nvidia0"), device(195, 5), "every look is fresh");
@@ -65,7 +76,7 @@ fn ROOT_the_real_directory_holds_the_contract() {
             makedev(major.into(), minor.into()),
         )
     };
-    if let Err(errno) = node("probe", 195, 0) {
+    if let Err(errno) = node("a-probe", 195, 0) {
         return support::skip(&format!("the right to make device nodes: {errno}"));
     }
     contract(
@@ -106,4 +117,19 @@ fn what_is_no_device_is_told_in_words() {
         error.starts_with("cannot look at device node \"nvidia3\" in "),
         "{error}"
     );
+}
+
+#[test]
+fn odd_entries_are_listed_too_and_a_directory_that_is_gone_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("nvidia0")).unwrap();
+    fs::write(dir.path().join("nvidia-foo"), "").unwrap();
+    symlink("nowhere", dir.path().join("nvidia2")).unwrap();
+    let nodes = DevDir::new(dir.path().to_owned());
+    assert_eq!(nodes.list().unwrap(), ["nvidia-foo", "nvidia0", "nvidia2"]);
+
+    let gone = dir.path().join("gone");
+    let error = DevDir::new(gone.clone()).list().unwrap_err();
+    let told = format!("cannot list device directory {}: ", gone.display());
+    assert!(error.starts_with(&told), "{error}");
 }

@@ -5,20 +5,29 @@
 mod support;
 
 use fake_nvml::{Fault, Machine};
-use mesos_gpu::ports::nvml::{Nvml, NvmlFailure, NvmlGpu, Survey};
+use mesos_gpu::ports::nvml::{GpuProblem, Nvml, NvmlFailure, NvmlGpu, Survey};
 use std::time::Instant;
 use support::FakeNvml;
 use support::driver_proc::proc_gpu;
 use support::nvml::{Answer, nvml_gpu, survey};
-use support::simulated_nvml::{Driver, LIMIT, ask, ask_until_served};
+use support::simulated_nvml::{Driver, LIMIT, ask, ask_until_served, process};
 
 enum Situation {
     NoLibrary,
     NoDriver,
     Gpus(u8),
     NoMemoryTold,
+    /// The second of two GPUs is busy with these processes, or does not say.
+    SecondGpuBusy(Option<&'static [u32]>),
     SecondGpuLost,
+    /// The second of two GPUs is lost after it told who it is.
+    SecondGpuLostLate,
     UuidHangs,
+}
+
+/// The GPU with this index does not tell its processes.
+fn not_supported(index: u32) -> Fault {
+    Fault::code("nvmlDeviceGetComputeRunningProcesses", 3).on_gpu(index)
 }
 
 /// What every side promises; `set` brings the machine into a situation.
@@ -56,6 +65,23 @@ fn contract(nvml: &dyn Nvml, set: &dyn Fn(Situation)) {
     assert_eq!((indices(&untold), untold.problems.len()), (vec![0, 1], 0));
     assert!(untold.gpus.iter().all(|gpu| gpu.memory_bytes.is_none()));
 
+    set(Situation::SecondGpuBusy(Some(&[41, 4_000_000])));
+    let busy = ask(nvml).unwrap();
+    let processes = |survey: &Survey| {
+        survey
+            .gpus
+            .iter()
+            .map(|gpu| gpu.processes.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(processes(&busy), [Some(vec![]), Some(vec![41, 4_000_000])]);
+    set(Situation::SecondGpuBusy(None));
+    let silent = ask(nvml).unwrap();
+    assert_eq!(
+        (processes(&silent), silent.problems.len()),
+        (vec![Some(vec![]), None], 0)
+    );
+
     set(Situation::SecondGpuLost);
     let lost = ask(nvml).unwrap();
     assert_eq!(
@@ -64,7 +90,22 @@ fn contract(nvml: &dyn Nvml, set: &dyn Fn(Situation)) {
         "{:?}",
         lost.problems
     );
-    assert!(lost.problems[0].contains("GPU 1"), "{}", lost.problems[0]);
+    assert!(lost.problems[0].text.contains("GPU 1"), "{}", lost.problems[0]);
+    assert_eq!((&lost.problems[0].uuid, lost.problems[0].pci), (&None, None));
+
+    set(Situation::SecondGpuLostLate);
+    let lost = ask(nvml).unwrap();
+    assert_eq!(
+        (indices(&lost), lost.problems.len()),
+        (vec![0], 1),
+        "{:?}",
+        lost.problems
+    );
+    let (problem, gone) = (&lost.problems[0], &two.gpus[1]);
+    assert_eq!(
+        (problem.uuid.as_ref(), problem.pci),
+        (Some(&gone.uuid), Some(gone.pci))
+    );
     set(Situation::Gpus(2));
     assert_eq!(indices(&ask(nvml).unwrap()), [0, 1]);
 
@@ -120,8 +161,22 @@ fn the_fake_holds_the_contract() {
                 )))
             }
             Situation::SecondGpuLost => {
-                let problems = vec!["GPU 1 is set aside: it is lost".to_owned()];
+                let problems = vec![GpuProblem::new("GPU 1 is set aside: it is lost")];
                 Answer::Now(Ok(Survey { problems, ..found(1) }))
+            }
+            Situation::SecondGpuLostLate => {
+                let problem = GpuProblem {
+                    uuid: Some(proc_gpu(1).uuid),
+                    pci: Some(proc_gpu(1).pci),
+                    text: "GPU 1 is set aside: it is lost".to_owned(),
+                };
+                let problems = vec![problem];
+                Answer::Now(Ok(Survey { problems, ..found(1) }))
+            }
+            Situation::SecondGpuBusy(with) => {
+                let mut found = found(2);
+                found.gpus[1].processes = with.map(<[u32]>::to_vec);
+                Answer::Now(Ok(found))
             }
             Situation::UuidHangs => Answer::Hang("nvmlDeviceGetUUID on GPU 0".to_owned()),
         });
@@ -144,6 +199,15 @@ fn the_real_thread_holds_the_contract() {
                 let mut machine = gpus(2);
                 machine.gpus.iter_mut().for_each(|gpu| gpu.memory = None);
                 driver.set(&machine);
+            }
+            Situation::SecondGpuBusy(Some(pids)) => {
+                let mut machine = gpus(2);
+                machine.gpus[1].processes = pids.iter().map(|pid| process(*pid)).collect();
+                driver.set(&machine);
+            }
+            Situation::SecondGpuBusy(None) => driver.set(&gpus(2).fault(not_supported(1))),
+            Situation::SecondGpuLostLate => {
+                driver.set(&gpus(2).fault(Fault::code("nvmlDeviceGetMemoryInfo", 15).on_gpu(1)));
             }
             Situation::SecondGpuLost => driver.set(&gpus(2).fault(Fault::code("*", 15).on_gpu(1))),
             Situation::UuidHangs => driver.set(&gpus(2).fault(Fault::hang("nvmlDeviceGetUUID").on_gpu(0))),

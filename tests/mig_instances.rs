@@ -5,14 +5,16 @@
 mod support;
 
 use mesos_gpu::agent::discovery::{Source, discover};
+use mesos_gpu::config::Mode;
 use mesos_gpu::domain::gpu::{UnitId, UnitKind};
 use mesos_gpu::ports::driver_proc::{MigAccess, ProcGpu};
 use mesos_gpu::ports::nvml::{NvmlFailure, NvmlMig};
 use std::time::Duration;
 use support::agent::FakeAgent;
 use support::driver_proc::proc_gpu;
+use support::machine::FakeMachine;
 use support::nvml::{Answer, nvml_gpu, survey};
-use support::{FakeDevNodes, FakeDeviceCgroup, FakeDriverProc, FakeNvml};
+use support::{FakeDriverProc, FakeNvml};
 
 const WAIT: Duration = Duration::from_secs(5);
 
@@ -39,6 +41,7 @@ fn nvml() -> FakeNvml {
         compute_instance: 0,
         memory_bytes: Some(1 << 30),
         name: Some("NVIDIA H200 MIG 1g.18gb".to_owned()),
+        processes: Some(Vec::new()),
     };
     let mut cut = nvml_gpu(1, &proc_gpu(1));
     cut.mig = Some(vec![instance(1), instance(2)]);
@@ -49,14 +52,17 @@ fn nvml() -> FakeNvml {
 }
 
 fn agent() -> FakeAgent {
-    let driver = FakeDriverProc::with_gpus("580.159.04", gpus());
-    let nodes = FakeDevNodes::with_gpus(&[0, 1]);
+    let machine = FakeMachine {
+        driver: FakeDriverProc::with_gpus("580.159.04", gpus()),
+        nvml: nvml(),
+        ..FakeMachine::with_gpus(2)
+    };
     for minor in [12, 13, 21, 22] {
-        nodes.put(&format!("nvidia-caps/nvidia-cap{minor}"), 241, minor);
+        machine
+            .nodes
+            .put(&format!("nvidia-caps/nvidia-cap{minor}"), 241, minor);
     }
-    let mut agent = FakeAgent::of(driver.clone(), nodes, FakeDeviceCgroup::new());
-    agent.state.inventory = discover(&driver, &nvml(), WAIT).inventory;
-    agent
+    FakeAgent::on(machine, Mode::Exclusive)
 }
 
 #[test]
@@ -133,7 +139,6 @@ fn recovery_tells_the_instances_of_one_gpu_apart() {
     before.launch("whole", 1.0).unwrap();
     before.launch("a", 1.0).unwrap();
     let mut agent = before.restart();
-    agent.state.inventory = before.state.inventory.clone();
     agent.recover(&["whole", "a"], &[]).unwrap();
     assert!(!agent.state.ledger.is_held(&UnitId::new("MIG-2")));
     assert!(agent.state.ledger.is_held(&UnitId::new("MIG-1")));

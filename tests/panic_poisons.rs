@@ -29,19 +29,19 @@ fn the_caller_hears_the_panic_and_only_gpus_are_refused_from_then_on() {
     let mut fake = FakeAgent::with_gpus(2);
     fake.launch("held", 1.0).unwrap();
     fake.make_cgroup("gpu");
-    let cgroup = fake.cgroup.clone();
-    let agent = Agent::start(fake.state).unwrap();
+    let (state, inbox, machine) = fake.into_parts();
+    let agent = Agent::start(state, inbox).unwrap();
 
     let error = ask::<()>(&agent, |_, _| panic!("out of cheese")).unwrap_err();
     assert_eq!(error.kind(), Kind::Defect);
     assert!(error.to_string().contains("out of cheese"), "{error}");
 
     let refused = ask(&agent, |state, reply| {
-        isolator::prepare::prepare(state, &id("gpu"), &config(1.0), &reply);
+        isolator::prepare::prepare(state, &id("gpu"), config(1.0), reply);
     });
     assert!(refused.unwrap_err().to_string().contains("out of cheese"));
     let launched = ask(&agent, |state, reply| {
-        isolator::prepare::prepare(state, &id("cpu"), &config(0.0), &reply);
+        isolator::prepare::prepare(state, &id("cpu"), config(0.0), reply);
     });
     assert!(launched.is_ok(), "a container without GPUs does not suffer");
     ask(&agent, |state, reply| {
@@ -52,7 +52,7 @@ fn the_caller_hears_the_panic_and_only_gpus_are_refused_from_then_on() {
         reply.answer(Ok(state.ledger.held_by(&id("held")).len()));
     });
     assert_eq!(held.unwrap(), 0);
-    let open = mesos_gpu::ports::device_cgroup::DeviceCgroup::list(&cgroup, "mesos/held").unwrap();
+    let open = mesos_gpu::ports::device_cgroup::DeviceCgroup::list(&machine.cgroup, "mesos/held").unwrap();
     assert!(
         open.iter().all(|rule| !rule.to_string().starts_with("c 195:")),
         "{open:?}"

@@ -6,8 +6,9 @@
 //! driver that hangs. NVML's answer later fills in what is missing. A GPU that is cut into MIG instances is the exception:
 //! only NVML knows the UUIDs of those, so where the kernel driver tells of a cut NVML is waited for as well.
 
-use crate::agent::Agent;
 use crate::agent::state::State;
+use crate::agent::{Agent, health};
+use crate::config::Mode;
 use crate::domain::gpu::{Unit, UnitKind};
 use crate::domain::inventory::Inventory;
 use crate::ports::driver_proc::{DriverProc, ProcReport};
@@ -71,7 +72,10 @@ pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Dis
     match told.recv_timeout(wait) {
         Ok(Ok(survey)) if survey.gpus.is_empty() => {
             let mut discovery = nobody("NVML lists no GPU".to_owned(), report);
-            discovery.inventory.problems.extend(survey.problems);
+            discovery
+                .inventory
+                .problems
+                .extend(survey.problems.iter().map(ToString::to_string));
             discovery.inventory.driver_version = survey.driver_version.or(discovery.inventory.driver_version);
             discovery
         }
@@ -84,20 +88,27 @@ pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Dis
     }
 }
 
-/// Asks NVML, and takes from its answer what is not known yet. Nobody waits for it.
+/// NVML is asked when the agent's own start is over: loading the driver's library takes the loader's lock and a core.
+const AFTER_START: Duration = Duration::from_millis(300);
+
+/// Asks NVML, takes from its answer what is not known yet, and looks after the GPUs from then on. Nobody waits for it.
 pub fn enrich_later(agent: &Agent) {
-    let answers = agent.clone();
-    agent.post("nvml.survey", move |state| {
-        state.machine.nvml.survey(Box::new(move |answer| {
-            answers.post("nvml.survey", move |state| enrich(state, answer));
-        }));
+    agent.post("nvml.survey", |state| {
+        state.later(AFTER_START, "nvml.survey", ask)
     });
 }
 
+fn ask(state: &mut State) {
+    let mailbox = state.mailbox.clone();
+    state.machine.nvml.survey(Box::new(move |answer| {
+        mailbox.post("nvml.survey", move |state| enrich(state, answer));
+    }));
+}
+
 fn enrich(state: &mut State, answer: Result<Survey, NvmlFailure>) {
-    match answer {
+    match &answer {
         Ok(survey) => {
-            let later = from_survey(survey);
+            let later = from_survey(survey.clone());
             for problem in later
                 .problems
                 .iter()
@@ -109,9 +120,14 @@ fn enrich(state: &mut State, answer: Result<Survey, NvmlFailure>) {
             for unit in state.inventory.units() {
                 log::info!("NVML confirms {}", describe(unit));
             }
+            state.board.show_units(state.inventory.units().to_vec());
         }
         Err(failure) if state.inventory.units().is_empty() => log::info!("NVML: {failure}"),
         Err(failure) => log::warn!("GPUs are served without NVML's word on them: {failure}"),
+    }
+    if state.mode == Mode::Exclusive {
+        health::examine(state, answer);
+        state.later(state.patience.health_interval, "health", health::watch);
     }
 }
 
@@ -130,7 +146,7 @@ pub fn describe(unit: &Unit) -> String {
     )
 }
 
-fn from_report(report: ProcReport) -> Inventory {
+pub(super) fn from_report(report: ProcReport) -> Inventory {
     let mut problems = report.problems;
     let mut units = Vec::new();
     for gpu in report.gpus {
@@ -151,9 +167,10 @@ fn from_report(report: ProcReport) -> Inventory {
     Inventory::new(units, report.driver_version, problems)
 }
 
-fn from_survey(survey: Survey) -> Inventory {
+pub(super) fn from_survey(survey: Survey) -> Inventory {
     let units = survey.gpus.into_iter().flat_map(units_of).collect();
-    Inventory::new(units, survey.driver_version, survey.problems)
+    let problems = survey.problems.into_iter().map(|problem| problem.text).collect();
+    Inventory::new(units, survey.driver_version, problems)
 }
 
 /// A GPU with MIG on is its instances; nobody can use it as a whole.

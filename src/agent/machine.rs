@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ports of one machine, together.
 
+use crate::ports::checkpoint::Checkpoint;
 use crate::ports::dev_nodes::DevNodes;
 use crate::ports::device_cgroup::DeviceCgroup;
 use crate::ports::driver_proc::DriverProc;
+use crate::ports::metrics::Metrics;
+use crate::ports::module_loader::ModuleLoader;
 use crate::ports::nvml::Nvml;
 use std::fmt;
+use std::sync::Arc;
 
 /// Everything of the machine that the agent thread asks.
 pub struct Machine {
@@ -17,6 +21,12 @@ pub struct Machine {
     pub nodes: Box<dyn DevNodes>,
     /// Device control, or in words why this machine has none.
     pub cgroup: Result<Box<dyn DeviceCgroup>, String>,
+    /// Makes nodes that the driver makes on demand.
+    pub modules: Arc<dyn ModuleLoader>,
+    /// Where its numbers go.
+    pub metrics: Box<dyn Metrics>,
+    /// What outlives the agent.
+    pub checkpoint: Box<dyn Checkpoint>,
 }
 
 impl fmt::Debug for Machine {

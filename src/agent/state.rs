@@ -1,47 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the agent thread owns.
 
+use crate::agent::board::Board;
 use crate::agent::machine::Machine;
+use crate::agent::mailbox::{Job, Mailbox};
+use crate::agent::metrics::{self, Published};
+use crate::agent::panic_text;
+use crate::agent::release::{self, Release};
 use crate::agent::reply::Reply;
-use crate::domain::container::ContainerId;
+use crate::agent::timers::Timers;
+use crate::agent::waiting::Queue;
+use crate::config::Mode;
+use crate::domain::container::{ContainerId, Executor};
+use crate::domain::gpu::UnitId;
 use crate::domain::inventory::Inventory;
 use crate::domain::ledger::Ledger;
+use crate::domain::record::{Advertised, Record};
 use crate::error::Error;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 /// What is known of a live container.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Container {
     /// Mesos's watch on it; answering it kills the container.
     pub watch: Option<Reply<Vec<u8>>>,
+    /// The executor it was made for, when it was made for one.
+    pub executor: Option<Executor>,
+    /// What a child was given of the grant above it; none when it shares all of that.
+    pub given: Option<Vec<UnitId>>,
+    /// How many GPUs it shall keep, while children still use more than that.
+    pub target: Option<usize>,
+    /// Whether it was there before this agent, and Mesos has not told since what it has.
+    pub recovered: bool,
+    /// Whether an update is under way.
+    pub busy: bool,
+    /// The updates that came meanwhile.
+    pub queue: VecDeque<Job>,
+}
+
+/// How patient the agent is.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// How long a launch or a growth waits for GPUs that are being released.
+    pub release_wait: Duration,
+    /// How long a released GPU may still be used by a process before it is set aside.
+    pub release_limit: Duration,
+    /// How often the GPUs are looked at.
+    pub health_interval: Duration,
+    /// Whether a GPU on which processes compute that belong to no container is kept back.
+    pub check_processes: bool,
 }
 
 /// The books of one agent and its machine.
-#[derive(Debug)]
 pub struct State {
     /// The machine.
     pub machine: Machine,
-    /// The units this agent manages.
+    /// The units this agent manages and that are there.
     pub inventory: Inventory,
+    /// What was advertised, also of units that are gone.
+    pub advertised: Advertised,
     /// Who holds them.
     pub ledger: Ledger,
+    /// The GPUs that are being released.
+    pub releases: BTreeMap<UnitId, Release>,
+    /// Whether another look at them is put off already.
+    pub look_is_due: bool,
+    /// Launches and growths that wait for them.
+    pub waiting: Queue,
     /// The containers that were prepared or recovered, nested ones too.
     pub containers: BTreeMap<ContainerId, Container>,
     /// The agent's cgroup root, below each hierarchy.
     pub cgroups_root: String,
+    /// Whether the containers of the agent before are known: until then nobody's processes are strangers.
+    pub recovered: bool,
+    /// How patient it is.
+    pub patience: Patience,
+    /// What it is for.
+    pub mode: Mode,
+    /// The way to this thread.
+    pub mailbox: Mailbox,
+    /// What hooks may read.
+    pub board: Board,
+    /// What was published of its numbers.
+    pub published: Published,
+    timers: Timers,
     poison: Option<String>,
+    /// What was written down last.
+    written: Option<Record>,
 }
 
 impl State {
     /// The books of a machine on which nothing runs yet.
-    pub fn new(machine: Machine, inventory: Inventory, cgroups_root: String) -> Self {
+    pub fn new(
+        machine: Machine,
+        inventory: Inventory,
+        advertised: Advertised,
+        settings: (String, Patience, Mode),
+        mailbox: Mailbox,
+    ) -> Self {
+        let (cgroups_root, patience, mode) = settings;
+        let board = Board::default();
+        board.show_units(inventory.units().to_vec());
         Self {
             machine,
             inventory,
+            advertised,
             ledger: Ledger::default(),
+            releases: BTreeMap::new(),
+            look_is_due: false,
+            waiting: Queue::default(),
             containers: BTreeMap::new(),
             cgroups_root,
+            recovered: false,
+            patience,
+            mode,
+            mailbox,
+            board,
+            published: Published::default(),
+            timers: Timers::default(),
             poison: None,
+            written: None,
+        }
+    }
+
+    /// Runs `job`; a panic in it is logged, poisons the books and comes back as an error.
+    ///
+    /// # Errors
+    /// The panic's text, with the entry in which it happened.
+    pub fn guarded(&mut self, entry: &'static str, job: impl FnOnce(&mut State)) -> Result<(), Error> {
+        catch_unwind(AssertUnwindSafe(|| job(self))).map_err(|panic| {
+            let reason = format!("{entry} panicked: {}", panic_text(panic.as_ref()));
+            log::error!("{reason}");
+            self.poison(&reason);
+            Error::defect(reason)
+        })
+    }
+
+    /// Puts a job off.
+    pub fn later(
+        &mut self,
+        wait: Duration,
+        entry: &'static str,
+        job: impl FnOnce(&mut State) + Send + 'static,
+    ) {
+        let guarded = move |state: &mut State| {
+            // Logged and noted there; nobody waits for an answer.
+            let _ = state.guarded(entry, job);
+        };
+        self.timers.add(Instant::now() + wait, Box::new(guarded));
+    }
+
+    /// When the next job that was put off is due.
+    pub fn next_due(&self) -> Option<Instant> {
+        self.timers.next_due()
+    }
+
+    /// Runs the jobs that are due by `now`.
+    pub fn run_due(&mut self, now: Instant) {
+        while let Some(job) = self.timers.take_due(now) {
+            job(self);
         }
     }
 
@@ -62,5 +181,63 @@ impl State {
                 "no GPU is handed out any more since {reason}; restart the agent, its containers survive that"
             ))),
         }
+    }
+
+    /// What a container has: its own, or for a child what it was given or shares.
+    pub fn units_of(&self, container: &ContainerId) -> Vec<UnitId> {
+        let given = self
+            .containers
+            .get(container)
+            .and_then(|known| known.given.clone());
+        match (given, container.parent()) {
+            (Some(given), _) => given,
+            (None, Some(above)) => self.units_of(&above),
+            (None, None) => self.ledger.held_by(container).to_vec(),
+        }
+    }
+
+    /// Writes the books down, and shows them to the hooks. Before the kernel is told anything: a crash in between leaves a
+    /// GPU held, not shared.
+    pub fn record(&mut self) {
+        let mut held = self.ledger.all_held().clone();
+        for (container, known) in &self.containers {
+            if let Some(given) = &known.given {
+                held.insert(container.clone(), given.clone());
+            }
+        }
+        let executors = self
+            .containers
+            .iter()
+            .filter_map(|(id, known)| Some((known.executor.clone()?, id.clone())));
+        self.board.show_held(held.clone(), executors.collect());
+        metrics::publish(self);
+        if self.mode == Mode::Observe {
+            return;
+        }
+        for (container, unit) in release::of_the_living(&self.releases) {
+            held.entry(container.clone()).or_default().push(unit.clone());
+        }
+        let checkpoint = &self.machine.checkpoint;
+        let record = Record {
+            boot_id: checkpoint.boot_id(),
+            advertised: Some(self.advertised.clone()),
+            held,
+        };
+        if self.written.as_ref() == Some(&record) {
+            return;
+        }
+        match checkpoint.save(&record) {
+            Ok(()) => self.written = Some(record),
+            // The kernel is a second witness, so nothing is lost yet.
+            Err(why) => log::error!("cannot write down who holds which GPU: {why}"),
+        }
+    }
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("ledger", &self.ledger)
+            .finish_non_exhaustive()
     }
 }

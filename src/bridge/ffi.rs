@@ -30,6 +30,10 @@ pub(super) mod bridge {
         type HookCore;
         fn create_hook(parameters: &[u8]) -> Result<Box<HookCore>>;
         fn resources(&self, slave_info: &[u8]) -> Result<Vec<Message>>;
+        /// None when nothing is to be added.
+        fn attributes(&self, slave_info: &[u8]) -> Result<Vec<Message>>;
+        /// Empty when nothing is to be added.
+        fn status(&self, framework: &[u8], task_status: &[u8]) -> Result<Vec<u8>>;
     }
 
     extern "Rust" {

@@ -11,6 +11,7 @@ use crate::agent::state::State;
 use crate::domain::container::ContainerId;
 use crate::error::Error;
 use crate::isolator;
+use crate::isolator::recover::Live;
 use crate::wire::{ContainerConfig, ContainerID, ContainerState, Resource, decode};
 use cxx::UniquePtr;
 
@@ -38,7 +39,11 @@ impl IsolatorCore {
         let read = || {
             let live = states.iter().map(|state| {
                 let state: ContainerState = read("ContainerState", &state.bytes)?;
-                container(&state.container_id)
+                let executor = state.executor_info.as_ref().and_then(isolator::prepare::executor);
+                Ok(Live {
+                    id: container(&state.container_id)?,
+                    executor,
+                })
             });
             let live = live.collect::<Result<Vec<_>, Error>>()?;
             let orphans = orphans
@@ -52,7 +57,7 @@ impl IsolatorCore {
             reply::nothing(promise),
             read,
             |state, (live, orphans), reply| {
-                isolator::recover::recover(state, live, orphans, &reply);
+                isolator::recover::recover(state, &live, &orphans, &reply);
             },
         );
     }
@@ -69,7 +74,7 @@ impl IsolatorCore {
             reply::launch(promise),
             read,
             |state, (container, config), reply| {
-                isolator::prepare::prepare(state, &container, &config, &reply);
+                isolator::prepare::prepare(state, &container, config, reply);
             },
         );
     }
@@ -110,7 +115,7 @@ impl IsolatorCore {
             reply::nothing(promise),
             read,
             |state, (container, resources), reply| {
-                isolator::update::update(state, &container, &resources, &reply);
+                isolator::update::update(state, &container, resources, reply);
             },
         );
     }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::attributes;
 use super::error::{ConfigError, ConfigErrorKind, quoted};
 use crate::domain::selection;
 
@@ -24,6 +25,10 @@ pub struct Key {
 pub(super) const PATH: &str = "an absolute path without ..";
 /// The form of a folder below a cgroup hierarchy.
 pub(super) const CGROUP: &str = "a folder below the cgroup hierarchies, for example mesos, without ..";
+/// The form of a switch.
+pub(super) const SWITCH: &str = "on or off";
+/// The form of the mode.
+pub(super) const MODE: &str = "exclusive or observe";
 /// The form of a time that something takes.
 pub(super) const TIME_LIMIT: &str =
     "a duration above 0 and up to 1hrs, for example 500ms, 2.5secs, 1mins (units: ns us ms secs mins hrs)";
@@ -80,6 +85,54 @@ pub const KEYS: &[Key] = &[
         form: PATH,
         default: "(the agent's --cgroups_hierarchy, else /sys/fs/cgroup)",
         meaning: "where the cgroup hierarchies are mounted",
+    },
+    Key {
+        name: "attributes",
+        form: attributes::FORM,
+        default: "none",
+        meaning: "what the agent's attributes say of its GPUs",
+    },
+    Key {
+        name: "mode",
+        form: MODE,
+        default: "exclusive",
+        meaning: "whether GPUs are handed out, or only observed beside Mesos's own gpu/nvidia",
+    },
+    Key {
+        name: "checkpoint_dir",
+        form: PATH,
+        default: "(mesos-gpu in the agent's --work_dir)",
+        meaning: "where the agent writes down who holds which GPU",
+    },
+    Key {
+        name: "metrics_file",
+        form: PATH,
+        default: "(none is written)",
+        meaning: "a file for Prometheus's textfile collector, in a folder that is there",
+    },
+    Key {
+        name: "release_wait",
+        form: WAIT,
+        default: "30secs",
+        meaning: "how long a launch or a growth waits for GPUs that are being released",
+    },
+    Key {
+        name: "release_limit",
+        form: WAIT,
+        default: "30secs",
+        meaning: "how long a released GPU may still be used by a process before it is set aside",
+    },
+    Key {
+        name: "health_interval",
+        form: TIME_LIMIT,
+        default: "10secs",
+        meaning: "how often the GPUs are looked at",
+    },
+    Key {
+        name: "process_check",
+        form: SWITCH,
+        default: "on",
+        meaning: "whether a GPU on which processes compute that belong to no container is kept back",
     },
 ];
 
@@ -188,12 +241,13 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_with_what_exists_and_the_nearest() {
         let accepted = "accepted: gpus, nvml_library, nvml_timeout, discovery_wait, proc_dir, dev_dir, cgroups_root, \
-                        cgroups_hierarchy";
+                        cgroups_hierarchy, attributes, mode, checkpoint_dir, metrics_file, release_wait, \
+                        release_limit, health_interval, process_check";
         for (key, shown, nearest) in [
             ("gpu", "gpu", " (nearest: gpus)"),
             ("GPUS", "GPUS", " (nearest: gpus)"),
             ("nvml-timeout", "nvml-timeout", " (nearest: nvml_timeout)"),
-            ("mode", "mode", ""),
+            ("colour", "colour", ""),
             ("", "\"\"", ""),
             ("a b\n", "\"a b\\n\"", ""),
         ] {

@@ -2,6 +2,7 @@
 //! What the agent's own flags must say so that GPUs are handed out once and the rest is denied. An agent that breaks one of
 //! these rules must not start: nothing at run time would notice.
 
+use super::Mode;
 use super::error::{ConfigError, ConfigErrorKind, quoted};
 use super::flags::MesosFlags;
 use super::resources_flag;
@@ -13,7 +14,8 @@ const BUILT_IN: &str = "gpu/nvidia";
 const DEVICE_CONTROL: [&str; 2] = ["cgroups/devices", "cgroups/all"];
 
 /// Checks `--isolation`: no second isolator hands out the same GPUs, and each container has a devices cgroup.
-pub fn check_isolation(flags: &MesosFlags, own_name: &str) -> Result<(), ConfigError> {
+/// An agent that only observes needs the built-in that it observes.
+pub fn check_isolation(flags: &MesosFlags, own_name: &str, mode: Mode) -> Result<(), ConfigError> {
     let refused = |text| Err(ConfigError::new(ConfigErrorKind::Isolation, text));
     let flag = flags.read("isolation")?;
     let shown = flag.map_or("--isolation is not given and so".to_owned(), |flag| {
@@ -21,7 +23,13 @@ pub fn check_isolation(flags: &MesosFlags, own_name: &str) -> Result<(), ConfigE
     });
     // Mesos splits at commas and trims nothing.
     let named = |name: &str| flag.is_some_and(|flag| flag.split(',').any(|word| word == name));
-    if named(BUILT_IN) {
+    if mode == Mode::Observe && !named(BUILT_IN) {
+        return refused(format!(
+            "{shown} does not name {BUILT_IN}, which mode=observe is for; add {BUILT_IN} to --isolation, or remove the \
+             parameter mode"
+        ));
+    }
+    if mode == Mode::Exclusive && named(BUILT_IN) {
         return refused(format!(
             "{shown} names {BUILT_IN} and {own_name}, which would both hand out the same GPUs; \
              remove {BUILT_IN} from --isolation"
@@ -73,7 +81,7 @@ mod tests {
     }
 
     fn isolation(value: Option<&str>) -> Result<(), (ConfigErrorKind, String)> {
-        let result = check_isolation(&flags("isolation", value), "mesos_gpu_Isolator");
+        let result = check_isolation(&flags("isolation", value), "mesos_gpu_Isolator", Mode::Exclusive);
         result.map_err(|error| (error.kind(), error.to_string()))
     }
 

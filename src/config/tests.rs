@@ -37,6 +37,14 @@ fn without_parameters_everything_has_its_default() {
         dev_dir: "/dev".into(),
         cgroups_root: "mesos".into(),
         cgroups_hierarchy: "/sys/fs/cgroup".into(),
+        attributes: AttributeChoice::default(),
+        mode: Mode::Exclusive,
+        checkpoint_dir: None,
+        metrics_file: None,
+        release_wait: Duration::from_secs(30),
+        release_limit: Duration::from_secs(30),
+        health_interval: Duration::from_secs(10),
+        process_check: true,
     };
     assert_eq!(default(), want);
 }
@@ -173,6 +181,29 @@ fn every_parameter_reaches_its_setting() {
                 ..default()
             },
         ),
+        (
+            "attributes",
+            "driver,model",
+            Config {
+                attributes: AttributeChoice {
+                    model: true,
+                    memory: false,
+                    driver: true,
+                },
+                ..default()
+            },
+        ),
+        (
+            "attributes",
+            "memory",
+            Config {
+                attributes: AttributeChoice {
+                    memory: true,
+                    ..AttributeChoice::default()
+                },
+                ..default()
+            },
+        ),
     ] {
         assert_eq!(config(&[(key, value)], &[]).as_ref(), Ok(&want), "{key}={value}");
     }
@@ -207,6 +238,11 @@ fn a_wrong_value_is_refused_with_key_value_and_accepted_form() {
         ("cgroups_root", "a/../b"),
         ("cgroups_root", "a//b"),
         ("cgroups_hierarchy", "cgroup"),
+        ("attributes", ""),
+        ("attributes", "model, memory"),
+        ("attributes", "Model"),
+        ("attributes", "model,model"),
+        ("attributes", "none,model"),
     ] {
         let error = config(&[(key, value)], &[]).unwrap_err();
         let text = error.to_string();

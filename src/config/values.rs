@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use super::Mode;
 use super::error::{ConfigError, ConfigErrorKind, quoted};
 use super::flags::MesosFlags;
 use super::keys::{self, Given};
@@ -51,6 +52,34 @@ pub(super) fn duration(key: &str, text: &str, zero: Zero) -> Result<Duration, Co
         Ok(duration) if duration.is_zero() && zero == Zero::Refused => Err(wrong("it is zero")),
         Ok(duration) => Ok(duration),
         Err(_) => Err(wrong("it is too long")),
+    }
+}
+
+/// Reads the mode.
+pub(super) fn mode(key: &str, text: &str) -> Result<Mode, ConfigError> {
+    match text {
+        "exclusive" => Ok(Mode::Exclusive),
+        "observe" => Ok(Mode::Observe),
+        _ => Err(ConfigError::wrong_value(
+            key,
+            text,
+            "it is no such mode",
+            keys::MODE,
+        )),
+    }
+}
+
+/// Reads a switch.
+pub(super) fn switch(key: &str, text: &str) -> Result<bool, ConfigError> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(ConfigError::wrong_value(
+            key,
+            text,
+            "it is no switch",
+            keys::SWITCH,
+        )),
     }
 }
 

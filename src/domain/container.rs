@@ -45,6 +45,15 @@ impl ContainerId {
     }
 }
 
+/// The executor that a top-level container was made for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Executor {
+    /// Its framework's id.
+    pub framework: String,
+    /// Its own id, unique in the framework.
+    pub id: String,
+}
+
 /// As Mesos writes it: `root.child`.
 impl fmt::Display for ContainerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,6 +6,9 @@ use std::fmt;
 /// The major number that the kernel reserves for NVIDIA's GPUs and their control node.
 pub const NVIDIA_MAJOR: u32 = 195;
 
+/// The minor numbers from here on are those of `nvidia-modeset` and `nvidiactl`, no GPU's.
+pub const FIRST_CONTROL_MINOR: u32 = 254;
+
 /// A character device, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber {
@@ -20,6 +23,20 @@ impl fmt::Display for DeviceNumber {
         write!(f, "{}:{}", self.major, self.minor)
     }
 }
+
+/// What stands at a path of the device directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NodeState {
+    /// Nothing.
+    Missing,
+    /// A character device.
+    Device(DeviceNumber),
+    /// Something else, in words: [`A_DIRECTORY`], `a regular file`.
+    Other(String),
+}
+
+/// The words of [`NodeState::Other`] for a directory.
+pub const A_DIRECTORY: &str = "a directory";
 
 /// A node without which no container can use a GPU, or which it uses when it is there. Paths are relative to `/dev`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -58,6 +58,14 @@ impl Inventory {
         self.units.iter().find(|unit| &unit.id == id)
     }
 
+    /// Adds a unit that came back.
+    pub fn add(&mut self, unit: Unit) {
+        if self.get(&unit.id).is_none() {
+            self.units.push(unit);
+            self.units.sort_by_key(Self::order);
+        }
+    }
+
     /// Keeps the chosen units only.
     pub fn retain(&mut self, chosen: &[UnitId]) {
         self.units.retain(|unit| chosen.contains(&unit.id));

@@ -4,18 +4,49 @@
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::{Unit, UnitId};
 use crate::domain::placement;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What may be done with a unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// It can be handed out.
+    Free,
+    /// A container has it.
+    Held,
+    /// No container has it any more, and it is not yet certain that nobody uses it.
+    Releasing,
+    /// It is set aside, for this reason.
+    Sick(String),
+    /// Somebody outside of this agent's containers uses it: in words, who.
+    Foreign(String),
+}
 
 /// Why a container cannot have the units it asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{wanted} more wanted, {free} of {total} free")]
+#[error("{wanted} more wanted, {free} of {total} free{}", aside(*.releasing, .set_aside))]
 pub struct Shortage {
     /// How many were asked for.
     pub wanted: usize,
     /// How many are free.
     pub free: usize,
+    /// How many are being released.
+    pub releasing: usize,
+    /// The units that are set aside, each in words.
+    pub set_aside: Vec<String>,
     /// How many this agent manages.
     pub total: usize,
+}
+
+fn aside(releasing: usize, set_aside: &[String]) -> String {
+    let mut text = String::new();
+    if releasing > 0 {
+        text += &format!(", {releasing} being released");
+    }
+    for unit in set_aside {
+        text += ", ";
+        text += unit;
+    }
+    text
 }
 
 /// The book: for each container the units it holds, in the order in which they were taken.
@@ -25,9 +56,28 @@ pub struct Shortage {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     held: BTreeMap<ContainerId, Vec<UnitId>>,
+    releasing: BTreeSet<UnitId>,
+    sick: BTreeMap<UnitId, String>,
+    foreign: BTreeMap<UnitId, String>,
 }
 
 impl Ledger {
+    /// What may be done with a unit. Whoever holds a sick one keeps it.
+    pub fn phase(&self, unit: &UnitId) -> Phase {
+        if self.is_held(unit) {
+            return Phase::Held;
+        }
+        if self.releasing.contains(unit) {
+            return Phase::Releasing;
+        }
+        if let Some(reason) = self.sick.get(unit) {
+            return Phase::Sick(reason.clone());
+        }
+        self.foreign
+            .get(unit)
+            .map_or(Phase::Free, |who| Phase::Foreign(who.clone()))
+    }
+
     /// Takes `count` free units of `units` for a container, all or none.
     ///
     /// # Errors
@@ -38,14 +88,33 @@ impl Ledger {
         container: &ContainerId,
         count: usize,
     ) -> Result<Vec<UnitId>, Shortage> {
-        let free = || units.iter().filter(|unit| !self.is_held(&unit.id));
-        let taken = placement::choose(free(), count).ok_or_else(|| Shortage {
-            wanted: count,
-            free: free().count(),
-            total: units.len(),
-        })?;
+        let free = units.iter().filter(|unit| self.phase(&unit.id) == Phase::Free);
+        let taken = placement::choose(free, count).ok_or_else(|| self.shortage(units, count))?;
         self.adopt(container, &taken);
         Ok(taken)
+    }
+
+    /// The numbers with which a request for `wanted` more is refused.
+    pub fn shortage(&self, units: &[Unit], wanted: usize) -> Shortage {
+        let mut shortage = Shortage {
+            wanted,
+            free: 0,
+            releasing: 0,
+            set_aside: Vec::new(),
+            total: units.len(),
+        };
+        for unit in units {
+            match self.phase(&unit.id) {
+                Phase::Free => shortage.free += 1,
+                Phase::Held => {}
+                Phase::Releasing => shortage.releasing += 1,
+                Phase::Sick(reason) => shortage
+                    .set_aside
+                    .push(format!("{} set aside: {reason}", unit.id)),
+                Phase::Foreign(who) => shortage.set_aside.push(format!("{} used by {who}", unit.id)),
+            }
+        }
+        shortage
     }
 
     /// Books units that a container has already, whoever else has them.
@@ -61,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// Gives some of a container's units back.
+    /// Gives some of a container's units back, free at once: nobody can have used them.
     pub fn give_back(&mut self, container: &ContainerId, units: &[UnitId]) {
         if let Some(held) = self.held.get_mut(container) {
             held.retain(|unit| !units.contains(unit));
@@ -71,9 +140,53 @@ impl Ledger {
         }
     }
 
+    /// Gives some of a container's units back that it may have used: they are free when it is certain that they are not
+    /// used any more ([`Ledger::freed`]).
+    pub fn let_go(&mut self, container: &ContainerId, units: &[UnitId]) {
+        let had: Vec<UnitId> = self
+            .held_by(container)
+            .iter()
+            .filter(|unit| units.contains(unit))
+            .cloned()
+            .collect();
+        self.give_back(container, &had);
+        self.releasing.extend(had);
+    }
+
+    /// Notes that nobody uses a unit any more that was let go.
+    pub fn freed(&mut self, unit: &UnitId) {
+        self.releasing.remove(unit);
+    }
+
+    /// Sets a unit aside, or takes it up again.
+    pub fn set_sick(&mut self, unit: &UnitId, reason: Option<String>) {
+        match reason {
+            Some(reason) => self.sick.insert(unit.clone(), reason),
+            None => self.sick.remove(unit),
+        };
+    }
+
+    /// Why a unit is set aside, whoever holds it.
+    pub fn sick(&self, unit: &UnitId) -> Option<&str> {
+        self.sick.get(unit).map(String::as_str)
+    }
+
+    /// Notes who outside of this agent's containers uses a unit.
+    pub fn set_foreign(&mut self, unit: &UnitId, who: Option<String>) {
+        match who {
+            Some(who) => self.foreign.insert(unit.clone(), who),
+            None => self.foreign.remove(unit),
+        };
+    }
+
     /// What a container holds, in the order in which it was taken.
     pub fn held_by(&self, container: &ContainerId) -> &[UnitId] {
         self.held.get(container).map_or(&[], Vec::as_slice)
+    }
+
+    /// All holders.
+    pub fn all_held(&self) -> &BTreeMap<ContainerId, Vec<UnitId>> {
+        &self.held
     }
 
     /// Who holds a unit: nobody, one container, or after a recovery in doubt several.
@@ -91,81 +204,5 @@ impl Ledger {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::gpu::UnitKind;
-    use proptest::prelude::*;
-
-    fn units(count: u8) -> Vec<Unit> {
-        let unit = |i: u8| Unit {
-            id: UnitId::new(&format!("GPU-{i}")),
-            kind: UnitKind::Gpu,
-            pci: format!("{i:02x}:00.0").parse().unwrap(),
-            minor: u32::from(i),
-            index: None,
-            model: None,
-            memory_bytes: None,
-        };
-        (0..count).map(unit).collect()
-    }
-
-    #[test]
-    fn growing_keeps_what_was_held_before() {
-        let (units, mut ledger, container) = (units(4), Ledger::default(), ContainerId::root_of("a"));
-        let first = ledger.take(&units, &container, 1).unwrap();
-        let more = ledger.take(&units, &container, 2).unwrap();
-        assert_eq!(ledger.held_by(&container).len(), 3);
-        assert!(!more.contains(&first[0]));
-        ledger.give_back(&container, &more);
-        assert_eq!(ledger.held_by(&container), first);
-    }
-
-    #[test]
-    fn a_shortage_takes_nothing_and_names_the_numbers() {
-        let (units, mut ledger) = (units(2), Ledger::default());
-        ledger.take(&units, &ContainerId::root_of("a"), 1).unwrap();
-        let error = ledger.take(&units, &ContainerId::root_of("b"), 2).unwrap_err();
-        assert_eq!(error.to_string(), "2 more wanted, 1 of 2 free");
-        assert!(ledger.held_by(&ContainerId::root_of("b")).is_empty());
-    }
-
-    #[test]
-    fn a_unit_in_doubt_is_free_only_when_both_claims_are_gone() {
-        let (units, mut ledger) = (units(1), Ledger::default());
-        let (a, b) = (ContainerId::root_of("a"), ContainerId::root_of("b"));
-        let id = [units[0].id.clone()];
-        ledger.adopt(&a, &id);
-        ledger.adopt(&b, &id);
-        ledger.give_back(&a, &id);
-        assert!(ledger.take(&units, &a, 1).is_err());
-        ledger.give_back(&b, &id);
-        assert!(ledger.take(&units, &a, 1).is_ok());
-    }
-
-    proptest! {
-        #[test]
-        fn no_sequence_of_verbs_shares_or_loses_a_unit(steps in prop::collection::vec((0..5usize, 0..4usize, any::<bool>()), 0..200)) {
-            let units = units(4);
-            let mut ledger = Ledger::default();
-            let containers: Vec<_> = (0..5).map(|i| ContainerId::root_of(&i.to_string())).collect();
-            for (who, count, take) in steps {
-                let container = &containers[who];
-                if take {
-                    let free = units.iter().filter(|u| !ledger.is_held(&u.id)).count();
-                    prop_assert_eq!(ledger.take(&units, container, count).is_ok(), count <= free);
-                } else {
-                    let some: Vec<_> = ledger.held_by(container).iter().take(count).cloned().collect();
-                    ledger.give_back(container, &some);
-                }
-                for unit in &units {
-                    prop_assert!(ledger.holders(&unit.id).count() <= 1);
-                }
-            }
-            for container in &containers {
-                let all = ledger.held_by(container).to_vec();
-                ledger.give_back(container, &all);
-            }
-            prop_assert!(ledger.take(&units, &containers[0], 4).is_ok());
-        }
-    }
-}
+#[path = "ledger_tests.rs"]
+mod tests;

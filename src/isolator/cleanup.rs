@@ -4,24 +4,37 @@
 
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
+use crate::agent::{release, waiting};
 use crate::domain::container::ContainerId;
-use crate::isolator::{devices, prepare};
+use crate::isolator::{children, devices, observe, prepare};
 
 /// Gives back what the container held.
 pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
-    let units = state.ledger.held_by(container).to_vec();
-    if !units.is_empty() {
-        // Its cgroup outlives this call; withdrawn here, no two cgroups ever name the same GPU.
-        let cgroup = container.cgroup(&state.cgroups_root);
-        for failure in devices::revoke(state, &cgroup, &units, &[]) {
-            log::warn!("container {container} is gone, but {failure}");
-        }
-        state.ledger.give_back(container, &units);
-        log::info!(
-            "container {container} ended and gave back {}",
-            prepare::list(&units)
-        );
+    waiting::withdraw(state, container);
+    if container.is_nested() {
+        children::cleanup(state, container);
+    } else if observe::is_on(state) {
+        observe::forget(state, container);
+    } else {
+        root(state, container);
     }
-    state.containers.remove(container);
     reply.answer(Ok(()));
+}
+
+fn root(state: &mut State, container: &ContainerId) {
+    state.containers.retain(|known, _| &known.root() != container);
+    release::container_ended(state, container);
+    let units = state.ledger.held_by(container).to_vec();
+    if units.is_empty() {
+        return;
+    }
+    // Its cgroup outlives this call; withdrawn here, no two cgroups ever name the same GPU.
+    for failure in devices::revoke(state, &container.cgroup(&state.cgroups_root), &units, &[]) {
+        log::warn!("container {container} is gone, but {failure}");
+    }
+    log::info!(
+        "container {container} ended and gave back {}",
+        prepare::list(&units)
+    );
+    release::begin(state, container, &units, false);
 }

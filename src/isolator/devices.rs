@@ -22,6 +22,33 @@ pub fn grant(state: &State, cgroup: &str, units: &[UnitId]) -> Result<(), Error>
     for unit in units {
         devices.extend(unit_devices(state, unit)?);
     }
+    allow_all(state, cgroup, &devices)
+}
+
+/// What a cgroup with these units must be able to open and cannot; nothing for a cgroup that is gone.
+///
+/// # Errors
+/// A unit whose driver no longer lists it, a node that is gone, or the kernel's refusal to tell.
+pub fn missing(state: &State, cgroup: &str, units: &[UnitId]) -> Result<Vec<DeviceNumber>, Error> {
+    let control = controller(state)?;
+    if units.is_empty() || !control.exists(cgroup) {
+        return Ok(Vec::new());
+    }
+    let rules = control.list(cgroup).map_err(Error::machine)?;
+    let open: Vec<DeviceNumber> = rules.iter().filter_map(DeviceRule::opens).collect();
+    let mut needed = control_devices(state)?;
+    for unit in units {
+        needed.extend(unit_devices(state, unit)?);
+    }
+    needed.retain(|device| !open.contains(device));
+    Ok(needed)
+}
+
+/// Lets the cgroup open these devices. All or nothing.
+///
+/// # Errors
+/// The kernel's refusal.
+pub fn allow_all(state: &State, cgroup: &str, devices: &[DeviceNumber]) -> Result<(), Error> {
     let control = controller(state)?;
     for (done, device) in devices.iter().enumerate() {
         if let Err(why) = control.allow(cgroup, DeviceRule::grant(*device)) {

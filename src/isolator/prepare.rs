@@ -3,12 +3,13 @@
 
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
-use crate::domain::container::ContainerId;
+use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
 use crate::domain::launch_plan;
 use crate::domain::request::gpus_wanted;
 use crate::error::Error;
-use crate::isolator::devices;
+use crate::isolator::{children, grant, observe};
+use crate::wire::container::ExecutorInfo;
 use crate::wire::resource::gpu_shares;
 use crate::wire::{ContainerConfig, ContainerLaunchInfo, Environment, Resource};
 
@@ -16,74 +17,45 @@ use crate::wire::{ContainerConfig, ContainerLaunchInfo, Environment, Resource};
 pub type Launch = Option<ContainerLaunchInfo>;
 
 /// Takes GPUs for a new container, grants them, and names them in its environment.
-pub fn prepare(state: &mut State, container: &ContainerId, config: &ContainerConfig, reply: &Reply<Launch>) {
-    let granted = if container.is_nested() {
-        nested(state, container, config)
-    } else {
-        root(state, container, config)
-    };
-    reply.answer(granted.map(|granted| granted.map(|units| launch_info(&units, config))));
-}
-
-/// A child runs in its root's grant. One that only looks into its parent inherits the parent's environment as it is.
-fn nested(
-    state: &mut State,
-    container: &ContainerId,
-    config: &ContainerConfig,
-) -> Result<Option<Vec<UnitId>>, Error> {
-    state.containers.entry(container.clone()).or_default();
-    if config.is_debug() {
-        return Ok(None);
-    }
-    Ok(Some(state.ledger.held_by(&container.root()).to_vec()))
-}
-
-fn root(
-    state: &mut State,
-    container: &ContainerId,
-    config: &ContainerConfig,
-) -> Result<Option<Vec<UnitId>>, Error> {
-    let wanted = wanted(&config.resources)?;
+pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConfig, reply: Reply<Launch>) {
     if state.containers.contains_key(container) {
-        return Err(Error::defect(format!(
+        return reply.fail(&Error::defect(format!(
             "container {container} was prepared before"
         )));
     }
-    let units = give(state, container, wanted)?;
-    state.containers.entry(container.clone()).or_default();
-    if !units.is_empty() {
-        log::info!("container {container} got {}", list(&units));
+    let wanted = match wanted(&config.resources) {
+        Ok(wanted) => wanted,
+        Err(error) => return reply.fail(&error),
+    };
+    let executor = config.executor_info.as_ref().and_then(executor);
+    state.containers.entry(container.clone()).or_default().executor = executor;
+    if container.is_nested() {
+        let given = children::prepare(state, container, &config, wanted);
+        return reply.answer(given.map(|given| given.map(|units| launch_info(&units, &config))));
     }
-    Ok(Some(units))
+    if observe::is_on(state) {
+        return reply.answer(observe::look(state, container).map(|units| Some(launch_info(&units, &config))));
+    }
+    let id = container.clone();
+    let then = move |state: &mut State, given: Result<Vec<UnitId>, Error>| {
+        match &given {
+            Ok(units) if units.is_empty() => {}
+            Ok(units) => log::info!("container {id} got {}", list(units)),
+            // Mesos cleans up after a failed launch; a second try under the same id must not be taken for a repeat.
+            Err(_) => drop(state.containers.remove(&id)),
+        }
+        reply.answer(given.map(|units| Some(launch_info(&units, &config))));
+    };
+    grant::give(state, container, wanted, Box::new(then));
 }
 
-/// Takes `more` free units for a container and grants them, all or none. Returns them.
-///
-/// # Errors
-/// Fewer are free, or the machine refuses; then the container has what it had.
-pub(super) fn give(state: &mut State, container: &ContainerId, more: usize) -> Result<Vec<UnitId>, Error> {
-    if more == 0 {
-        return Ok(Vec::new());
-    }
-    state.sound()?;
-    let cgroup = container.cgroup(&state.cgroups_root);
-    if !devices::controller(state)?.exists(&cgroup) {
-        return Err(Error::machine(format!(
-            "cannot grant GPUs to container {container}: it has no devices cgroup {cgroup}; name cgroups/devices or \
-             cgroups/all in --isolation"
-        )));
-    }
-    let units = state
-        .ledger
-        .take(state.inventory.units(), container, more)
-        .map_err(|shortage| {
-            Error::request(format!("cannot give GPUs to container {container}: {shortage}"))
-        })?;
-    if let Err(error) = devices::grant(state, &cgroup, &units) {
-        state.ledger.give_back(container, &units);
-        return Err(error);
-    }
-    Ok(units)
+/// Which executor a message describes; none where its framework is not told.
+pub fn executor(info: &ExecutorInfo) -> Option<Executor> {
+    let framework = info.framework_id.as_ref()?;
+    Some(Executor {
+        framework: framework.value.clone(),
+        id: info.executor_id.value.clone(),
+    })
 }
 
 /// How many GPUs resources ask for.

@@ -1,21 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `recover`: the agent starts, perhaps beside containers of its predecessor.
 //!
-//! What the kernel lets a container open is what it holds; so the books are read back from the devices cgroups, of live
-//! containers and of orphans alike (those are destroyed later, and hold until then). Nothing here fails the agent: one
-//! container that cannot be read costs a log line.
+//! What a container holds is told by two witnesses, the agent's own checkpoint and the kernel, for live containers and for
+//! orphans alike (those are destroyed later, and hold until then). Nothing here fails the agent: one container that cannot
+//! be read costs a log line.
 
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
-use crate::domain::container::ContainerId;
-use crate::isolator::devices;
+use crate::domain::container::{ContainerId, Executor};
+use crate::domain::gpu::UnitId;
+use crate::domain::record::Record;
+use crate::domain::recovery::{Checkpointed, Witnesses, holds, same_boot};
+use crate::isolator::{devices, observe};
+use crate::ports::checkpoint::Loaded;
+
+/// A container that lives on.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// Which.
+    pub id: ContainerId,
+    /// The executor it was made for, when it was made for one.
+    pub executor: Option<Executor>,
+}
 
 /// Takes up the containers of the agent before.
-pub fn recover(state: &mut State, live: Vec<ContainerId>, orphans: Vec<ContainerId>, reply: &Reply<()>) {
-    for container in live.iter().chain(&orphans) {
-        state.containers.entry(container.clone()).or_default();
-        adopt(state, container);
+pub fn recover(state: &mut State, live: &[Live], orphans: &[ContainerId], reply: &Reply<()>) {
+    let loaded = if observe::is_on(state) {
+        Loaded::Absent
+    } else {
+        state.machine.checkpoint.load()
+    };
+    if let Loaded::Unusable(why) = &loaded {
+        log::error!("the checkpoint cannot be used, what the kernel grants is what containers hold: {why}");
     }
+    let boot_id = state.machine.checkpoint.boot_id();
+    let same_boot = record_of(&loaded).is_some_and(|record| same_boot(&record.boot_id, &boot_id));
+    let orphaned = orphans.iter().map(|id| (id, &None));
+    for (container, executor) in live.iter().map(|live| (&live.id, &live.executor)).chain(orphaned) {
+        let known = state.containers.entry(container.clone()).or_default();
+        known.executor.clone_from(executor);
+        known.recovered = true;
+        if container.is_nested() {
+            let record = record_of(&loaded).filter(|_| same_boot);
+            known.given = record.and_then(|record| record.held.get(container).cloned());
+            continue;
+        }
+        let checkpoint = match &loaded {
+            Loaded::Absent => Checkpointed::NoRecord,
+            Loaded::Unusable(_) => Checkpointed::Unusable,
+            Loaded::Present(record) => Checkpointed::in_record(record, container),
+        };
+        take_up(state, container, checkpoint, same_boot);
+    }
+    state.recovered = true;
     let held = state
         .inventory
         .units()
@@ -26,35 +63,62 @@ pub fn recover(state: &mut State, live: Vec<ContainerId>, orphans: Vec<Container
         "recovered {} containers and {} orphans; they hold {held} of {} GPUs",
         live.len(),
         orphans.len(),
-        state.inventory.units().len()
+        state.advertised.units.len()
     );
     reply.answer(Ok(()));
+    // The kernel is told nothing here, so nobody has to wait for the disk.
+    state.record();
 }
 
-/// Books what the kernel grants a container. Children share their root's grant, which the root's own record covers.
+/// Books what the kernel grants a container that nobody told us of.
 pub(super) fn adopt(state: &mut State, container: &ContainerId) {
-    if container.is_nested() {
-        return;
-    }
-    let cgroup = container.cgroup(&state.cgroups_root);
-    if !devices::controller(state).is_ok_and(|control| control.exists(&cgroup)) {
-        return;
-    }
-    let units = match devices::granted(state, &cgroup) {
-        Ok(units) => units,
-        Err(error) => {
-            log::error!("cannot tell which GPUs container {container} holds: {error}");
-            return;
-        }
+    take_up(state, container, Checkpointed::NotListed, true);
+    state.record();
+}
+
+fn take_up(state: &mut State, container: &ContainerId, checkpoint: Checkpointed<'_>, same_boot: bool) {
+    let kernel = granted(state, container);
+    let witnesses = Witnesses {
+        checkpoint,
+        kernel: kernel.as_deref(),
+        same_boot,
     };
-    for unit in &units {
+    let decision = holds(container, &witnesses, &state.inventory);
+    // Who only observes has no checkpoint, and nothing hangs on the difference.
+    for note in decision.notes.iter().filter(|_| !observe::is_on(state)) {
+        log::warn!("{note}");
+    }
+    for unit in &decision.units {
         let others: Vec<String> = state.ledger.holders(unit).map(ToString::to_string).collect();
         if !others.is_empty() {
             log::error!(
-                "{unit} is granted to container {container} and to {}; both keep it",
+                "{unit} belongs to container {container} and to {}; both keep it",
                 others.join(", ")
             );
         }
     }
-    state.ledger.adopt(container, &units);
+    state.ledger.adopt(container, &decision.units);
+}
+
+/// What the kernel lets a container open; none where it cannot tell.
+fn granted(state: &State, container: &ContainerId) -> Option<Vec<UnitId>> {
+    let cgroup = container.cgroup(&state.cgroups_root);
+    let control = devices::controller(state).ok()?;
+    if !control.exists(&cgroup) {
+        return None;
+    }
+    match devices::granted(state, &cgroup) {
+        Ok(units) => Some(units),
+        Err(error) => {
+            log::error!("cannot ask the kernel which GPUs container {container} holds: {error}");
+            None
+        }
+    }
+}
+
+fn record_of(loaded: &Loaded) -> Option<&Record> {
+    match loaded {
+        Loaded::Present(record) => Some(record),
+        Loaded::Absent | Loaded::Unusable(_) => None,
+    }
 }

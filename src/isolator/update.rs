@@ -2,61 +2,84 @@
 //! `update`: the tasks of a running container changed, and with them what it may use.
 //!
 //! Mesos tells the new total, not the change, and destroys the whole executor with all its tasks when this fails. So an
-//! update that changes nothing touches nothing, one that takes GPUs away does not fail, and only one that asks for more
-//! than there are must.
+//! update that changes nothing touches nothing, one that takes GPUs away does not fail, one that wants GPUs which are being
+//! released waits for them, and only one that asks for more than there are must fail. Of one container one update runs at a
+//! time, in the order in which they came.
 
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
 use crate::domain::container::ContainerId;
 use crate::error::Error;
-use crate::isolator::{devices, prepare, recover};
+use crate::isolator::{grant, observe, prepare, reconcile, recover, shrink};
 use crate::wire::Resource;
 use std::cmp::Ordering;
 
 /// Makes the container hold as many GPUs as its resources say now.
-pub fn update(state: &mut State, container: &ContainerId, resources: &[Resource], reply: &Reply<()>) {
-    reply.answer(change(state, container, resources));
-}
-
-fn change(state: &mut State, container: &ContainerId, resources: &[Resource]) -> Result<(), Error> {
+pub fn update(state: &mut State, container: &ContainerId, resources: Vec<Resource>, reply: Reply<()>) {
     if container.is_nested() {
-        return Err(Error::request(format!(
-            "cannot update nested container {container}: its root holds the GPUs"
-        )));
+        let why = format!("cannot update nested container {container}: its root holds the GPUs");
+        return reply.fail(&Error::request(why));
+    }
+    if observe::is_on(state) {
+        observe::look_again_soon(state, container);
+        return reply.answer(Ok(()));
     }
     if !state.containers.contains_key(container) {
         // It was there before us. What the kernel lets it use is what it has.
         recover::adopt(state, container);
-        state.containers.entry(container.clone()).or_default();
     }
-    let wanted = prepare::wanted(resources)?;
-    let held = state.ledger.held_by(container).len();
-    match wanted.cmp(&held) {
-        Ordering::Equal => {}
-        Ordering::Greater => {
-            let more = prepare::give(state, container, wanted - held)?;
-            log::info!("container {container} grew by {}", prepare::list(&more));
-        }
-        Ordering::Less => shrink(state, container, wanted),
+    let known = state.containers.entry(container.clone()).or_default();
+    let id = container.clone();
+    let work = move |state: &mut State| change(state, &id, &resources, reply);
+    if known.busy {
+        return known.queue.push_back(Box::new(work));
     }
-    Ok(())
+    known.busy = true;
+    work(state);
 }
 
-/// The units that were taken last go first. A rule that cannot be withdrawn keeps its unit with the container: nobody else
-/// may get a GPU that this one can still open.
-fn shrink(state: &mut State, container: &ContainerId, wanted: usize) {
-    let held = state.ledger.held_by(container).to_vec();
-    let (kept, surplus) = held.split_at(wanted.min(held.len()));
-    let cgroup = container.cgroup(&state.cgroups_root);
-    let failures = devices::revoke(state, &cgroup, surplus, kept);
-    if !failures.is_empty() {
-        log::error!(
-            "container {container} keeps {}: {}",
-            prepare::list(surplus),
-            failures.join("; ")
-        );
-        return;
+fn change(state: &mut State, container: &ContainerId, resources: &[Resource], reply: Reply<()>) {
+    let wanted = match prepare::wanted(resources) {
+        Ok(wanted) => wanted,
+        Err(error) => return done(state, container, &reply, Err(error)),
+    };
+    let held = state.ledger.held_by(container).len();
+    match wanted.cmp(&held) {
+        Ordering::Equal => {
+            if let Some(known) = state.containers.get_mut(container) {
+                known.target = None;
+            }
+            done(state, container, &reply, Ok(()));
+        }
+        Ordering::Less => {
+            shrink::to(state, container, wanted);
+            done(state, container, &reply, Ok(()));
+        }
+        Ordering::Greater => {
+            let id = container.clone();
+            let then = move |state: &mut State, more: Result<Vec<_>, Error>| {
+                if let Ok(more) = &more {
+                    log::info!("container {id} grew by {}", prepare::list(more));
+                }
+                done(state, &id, &reply, more.map(|_| ()));
+            };
+            grant::give(state, container, wanted - held, Box::new(then));
+        }
     }
-    state.ledger.give_back(container, surplus);
-    log::info!("container {container} gave back {}", prepare::list(surplus));
+}
+
+/// Makes the kernel catch up where this is the first update since the agent started, answers, and goes on with the next update of the container.
+fn done(state: &mut State, container: &ContainerId, reply: &Reply<()>, answer: Result<(), Error>) {
+    let known = state.containers.get_mut(container);
+    if known.is_some_and(|known| std::mem::take(&mut known.recovered)) {
+        reconcile::container(state, container);
+    }
+    reply.answer(answer);
+    let Some(known) = state.containers.get_mut(container) else {
+        return;
+    };
+    match known.queue.pop_front() {
+        Some(next) => next(state),
+        None => known.busy = false,
+    }
 }

@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Device nodes: asked at every launch, because most of NVIDIA's majors are dynamic.
 
-use crate::domain::device::DeviceNumber;
-
-/// What stands at a path of the device directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NodeState {
-    /// Nothing.
-    Missing,
-    /// A character device.
-    Device(DeviceNumber),
-    /// Something else, in words: `a directory`, `a regular file`.
-    Other(String),
-}
+pub use crate::domain::device::NodeState;
 
 /// The device directory.
 pub trait DevNodes: Send {
@@ -21,4 +10,10 @@ pub trait DevNodes: Send {
     /// # Errors
     /// The file system's own reason, other than "does not exist".
     fn stat(&self, path: &str) -> Result<NodeState, String>;
+
+    /// The names in the device directory that begin with `nvidia`, in order.
+    ///
+    /// # Errors
+    /// What was tried, on which directory, and the file system's reason.
+    fn list(&self) -> Result<Vec<String>, String>;
 }

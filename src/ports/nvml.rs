@@ -2,6 +2,7 @@
 //! NVML, behind a time limit: the library may be missing, broken, or never return.
 
 use crate::domain::gpu::{PciAddress, UnitId};
+use std::fmt;
 use std::time::Duration;
 
 /// One MIG compute instance as NVML tells it.
@@ -17,6 +18,8 @@ pub struct NvmlMig {
     pub memory_bytes: Option<u64>,
     /// Name as NVML gives it, for example `NVIDIA H200 MIG 1g.18gb`.
     pub name: Option<String>,
+    /// The processes that compute on it; none when not told.
+    pub processes: Option<Vec<u32>>,
 }
 
 /// One GPU as NVML tells it.
@@ -34,6 +37,8 @@ pub struct NvmlGpu {
     pub name: Option<String>,
     /// Memory in bytes; none when not supported (unified-memory machines).
     pub memory_bytes: Option<u64>,
+    /// The processes that compute on it; none when not told.
+    pub processes: Option<Vec<u32>>,
     /// The MIG instances; none when MIG is off or not supported.
     pub mig: Option<Vec<NvmlMig>>,
 }
@@ -45,8 +50,49 @@ pub struct Survey {
     pub driver_version: Option<String>,
     /// The GPUs that answered, by index.
     pub gpus: Vec<NvmlGpu>,
-    /// GPUs that did not, in words with their index: set aside, never fatal.
-    pub problems: Vec<String>,
+    /// GPUs that did not, and what is wrong with others: set aside, never fatal.
+    pub problems: Vec<GpuProblem>,
+}
+
+/// Something wrong with one GPU or MIG instance.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GpuProblem {
+    /// Which GPU or MIG instance is set aside, where it told its UUID; none also where nothing is set aside.
+    pub uuid: Option<UnitId>,
+    /// Where the GPU sits that is set aside as a whole, where that is known.
+    pub pci: Option<PciAddress>,
+    /// What is wrong, in words with NVML's index.
+    pub text: String,
+}
+
+impl GpuProblem {
+    /// A problem of which only the words are known.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Display for GpuProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Survey {
+    /// The processes that compute on a GPU or a MIG instance; none when it is not listed or NVML does not tell.
+    pub fn processes(&self, unit: &UnitId) -> Option<&Vec<u32>> {
+        let whole = self
+            .gpus
+            .iter()
+            .find(|gpu| &gpu.uuid == unit)
+            .map(|gpu| &gpu.processes);
+        let mut instances = self.gpus.iter().flat_map(|gpu| gpu.mig.iter().flatten());
+        let processes = whole.or_else(|| instances.find(|mig| &mig.uuid == unit).map(|mig| &mig.processes));
+        processes.and_then(Option::as_ref)
+    }
 }
 
 /// Why there is no answer.
@@ -67,6 +113,15 @@ pub enum NvmlFailure {
         call: String,
         /// NVML's reason.
         reason: String,
+    },
+    /// The library is of another version than the loaded kernel module: the driver was upgraded under a running machine.
+    /// What runs goes on, new programs cannot start.
+    #[error(
+        "{call} failed: the driver's library and its kernel module are of different versions; load the module anew or reboot"
+    )]
+    VersionMismatch {
+        /// NVML's function.
+        call: String,
     },
     /// A call did not return in time; its thread is left alone.
     #[error("{call} did not return within {limit:?}")]

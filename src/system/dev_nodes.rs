@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Looks device nodes up by name: a device rule needs numbers, and only the node that stands there now knows them.
 
-use crate::domain::device::DeviceNumber;
+use crate::domain::device::{A_DIRECTORY, DeviceNumber};
 use crate::ports::dev_nodes::{DevNodes, NodeState};
 use nix::errno::Errno;
 use nix::sys::stat::{self, SFlag};
+use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// Where device nodes stand.
@@ -60,13 +61,27 @@ impl DevNodes for DevDir {
                 }));
             }
             SFlag::S_IFBLK => "a block device",
-            SFlag::S_IFDIR => "a directory",
+            SFlag::S_IFDIR => A_DIRECTORY,
             SFlag::S_IFREG => "a regular file",
             SFlag::S_IFIFO => "a named pipe",
             SFlag::S_IFSOCK => "a socket",
             _ => "of an unknown kind",
         };
         Ok(NodeState::Other(what.to_owned()))
+    }
+
+    fn list(&self) -> Result<Vec<String>, String> {
+        let failed =
+            |error: std::io::Error| format!("cannot list device directory {}: {error}", self.dir.display());
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            if name.as_encoded_bytes().starts_with(b"nvidia") {
+                names.push(name.to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
     }
 }
 

@@ -97,12 +97,13 @@ impl DriverProc for ProcDriver {
                 Err(problem) => problems.push(format!("GPU at {} is set aside: {problem}", shown(&name))),
             }
         }
-        let mut gpus = gpu_identity::set_conflicts_aside(gpus, &mut problems, |gpu| Identity {
+        let (mut gpus, conflicts) = gpu_identity::set_conflicts_aside(gpus, |gpu| Identity {
             who: format!("GPU at {}", gpu.pci),
             uuid: gpu.uuid.clone(),
             pci: gpu.pci,
             minor: gpu.minor,
         });
+        problems.extend(conflicts.into_iter().map(|conflict| conflict.text));
         gpus.sort_by_key(|gpu| gpu.pci);
         ProcReport {
             driver_version,

@@ -2,14 +2,12 @@
 //! What the driver says of a GPU's identity is checked here before anyone builds on it: two sources (`/proc` and NVML)
 //! must refuse the same things. A wrong minor number opens another GPU, a wrong UUID ends up in an environment variable.
 
+use crate::domain::device::FIRST_CONTROL_MINOR;
 use crate::domain::gpu::{PciAddress, UnitId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Longer than any UUID of NVIDIA's (a MIG instance's old spelling carries its GPU's UUID and two numbers).
 const LONGEST_UUID: usize = 96;
-
-/// The minor numbers from here on are those of `nvidia-modeset` and `nvidiactl`.
-const FIRST_CONTROL_MINOR: u32 = 254;
 
 /// Takes a GPU's UUID.
 pub(super) fn gpu_uuid(text: &str) -> Result<UnitId, String> {
@@ -63,13 +61,20 @@ pub(super) struct Identity {
     pub minor: u32,
 }
 
+/// A GPU that is set aside because of what another one claims.
+pub(super) struct Conflict {
+    /// What it says it is.
+    pub identity: Identity,
+    /// What is wrong, in words.
+    pub text: String,
+}
+
 /// Sets every GPU aside that claims what another one claims too: nobody can tell which of them is right, and one guess
-/// wrong hands a GPU to two containers.
+/// wrong hands a GPU to two containers. Gives those that are kept, and one conflict for each that is not.
 pub(super) fn set_conflicts_aside<T>(
     gpus: Vec<T>,
-    problems: &mut Vec<String>,
     identity: impl Fn(&T) -> Identity,
-) -> Vec<T> {
+) -> (Vec<T>, Vec<Conflict>) {
     let identities: Vec<Identity> = gpus.iter().map(identity).collect();
     let mut claims: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, gpu) in identities.iter().enumerate() {
@@ -81,20 +86,31 @@ pub(super) fn set_conflicts_aside<T>(
             claims.entry(claim).or_default().push(at);
         }
     }
-    let mut aside = BTreeSet::new();
+    let mut reasons: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (claim, claimants) in claims.into_iter().filter(|(_, claimants)| claimants.len() > 1) {
-        let who: Vec<&str> = claimants.iter().map(|at| identities[*at].who.as_str()).collect();
-        problems.push(format!(
-            "{} claim the same {claim}: all of them are set aside",
-            who.join(" and ")
-        ));
-        aside.extend(claimants);
+        for at in &claimants {
+            let others = claimants.iter().filter(|other| *other != at);
+            let others: Vec<&str> = others.map(|other| identities[*other].who.as_str()).collect();
+            let reason = format!("the same {claim} as {}", others.join(" and "));
+            reasons.entry(*at).or_default().push(reason);
+        }
     }
-    gpus.into_iter()
-        .enumerate()
-        .filter(|(at, _)| !aside.contains(at))
-        .map(|(_, gpu)| gpu)
-        .collect()
+    let mut kept = Vec::new();
+    let mut conflicts = Vec::new();
+    for (at, (gpu, identity)) in gpus.into_iter().zip(identities).enumerate() {
+        match reasons.get(&at) {
+            None => kept.push(gpu),
+            Some(reasons) => conflicts.push(Conflict {
+                text: format!(
+                    "{} is set aside: it claims {}",
+                    identity.who,
+                    reasons.join(" and ")
+                ),
+                identity,
+            }),
+        }
+    }
+    (kept, conflicts)
 }
 
 #[cfg(test)]
@@ -140,8 +156,7 @@ mod tests {
             ("c", "GPU-2", 1, 3),
             ("d", "GPU-3", 3, 4),
         ];
-        let mut problems = Vec::new();
-        let kept = set_conflicts_aside(gpus, &mut problems, |gpu| Identity {
+        let (kept, conflicts) = set_conflicts_aside(gpus, |gpu| Identity {
             who: gpu.0.into(),
             uuid: UnitId::new(gpu.1),
             pci: PciAddress {
@@ -153,11 +168,19 @@ mod tests {
             minor: gpu.2,
         });
         assert_eq!(kept.iter().map(|gpu| gpu.0).collect::<Vec<_>>(), ["d"]);
+        let told: Vec<_> = conflicts
+            .iter()
+            .map(|conflict| (conflict.identity.uuid.as_str(), conflict.text.as_str()))
+            .collect();
         assert_eq!(
-            problems,
+            told,
             [
-                "a and b claim the same UUID GPU-1: all of them are set aside",
-                "b and c claim the same minor number 1: all of them are set aside"
+                ("GPU-1", "a is set aside: it claims the same UUID GPU-1 as b"),
+                (
+                    "GPU-1",
+                    "b is set aside: it claims the same UUID GPU-1 as a and the same minor number 1 as c"
+                ),
+                ("GPU-2", "c is set aside: it claims the same minor number 1 as b"),
             ]
         );
     }

@@ -9,6 +9,7 @@
 //! `nvml-wrapper` calls `nvmlShutdown` when its value is dropped, so the worker holds the value between surveys.
 
 mod calls;
+mod gpu;
 mod mig_ids;
 mod supervisor;
 mod survey;

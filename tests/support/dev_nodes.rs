@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A device directory in memory: nodes come, go and change their numbers, as with a driver that is loaded again.
 
-use mesos_gpu::domain::device::{CONTROL_NODES, DeviceNumber, NVIDIA_MAJOR, gpu_node};
+use mesos_gpu::domain::device::{A_DIRECTORY, CONTROL_NODES, DeviceNumber, NVIDIA_MAJOR, gpu_node};
 use mesos_gpu::ports::dev_nodes::{DevNodes, NodeState};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 /// What stands where, or why that cannot be told.
@@ -59,11 +59,22 @@ impl DevNodes for FakeDevNodes {
                 "cannot look at device node {path:?}: it is not inside the device directory"
             ));
         }
-        self.nodes
-            .lock()
-            .unwrap()
-            .get(path)
-            .cloned()
-            .unwrap_or(Ok(NodeState::Missing))
+        let nodes = self.nodes.lock().unwrap();
+        let below = format!("{path}/");
+        match nodes.get(path) {
+            Some(state) => state.clone(),
+            None if nodes.keys().any(|node| node.starts_with(&below)) => {
+                Ok(NodeState::Other(A_DIRECTORY.to_owned()))
+            }
+            None => Ok(NodeState::Missing),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<String>, String> {
+        let nodes = self.nodes.lock().unwrap();
+        let names = nodes.keys().filter_map(|path| path.split('/').next());
+        let nvidia = names.filter(|name| name.starts_with("nvidia"));
+        let once: BTreeSet<String> = nvidia.map(str::to_owned).collect();
+        Ok(once.into_iter().collect())
     }
 }

@@ -5,17 +5,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod agent;
+pub mod checkpoint;
 pub mod dev_nodes;
 pub mod device_cgroup;
 pub mod driver_proc;
+pub mod machine;
+pub mod metrics;
+pub mod module_loader;
 pub mod nvml;
 pub mod own_cgroup;
 pub mod simulated_nvml;
 
+pub use checkpoint::FakeCheckpoint;
 pub use dev_nodes::FakeDevNodes;
 pub use device_cgroup::FakeDeviceCgroup;
 pub use driver_proc::FakeDriverProc;
 pub use fake_nvml::skip;
+pub use module_loader::FakeModuleLoader;
 pub use nvml::FakeNvml;
 
 /// Whether the test runs as root; says SKIPPED if not.

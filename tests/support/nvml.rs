@@ -4,6 +4,7 @@
 use mesos_gpu::ports::driver_proc::ProcGpu;
 use mesos_gpu::ports::nvml::{Done, Nvml, NvmlFailure, NvmlGpu, Survey};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ pub enum Answer {
 #[derive(Clone)]
 pub struct FakeNvml {
     state: Arc<Mutex<State>>,
+    /// Answers that are on their way.
+    under_way: Arc<AtomicUsize>,
 }
 
 struct State {
@@ -50,6 +53,7 @@ impl FakeNvml {
                 limit,
                 asked: 0,
             })),
+            under_way: Arc::default(),
         }
     }
 
@@ -72,7 +76,7 @@ impl FakeNvml {
     pub fn release(&self, result: Result<Survey, NvmlFailure>) {
         let held = std::mem::take(&mut self.state.lock().unwrap().held);
         for done in held {
-            reply(done, result.clone(), Duration::ZERO);
+            self.reply(done, result.clone(), Duration::ZERO);
         }
     }
 
@@ -97,6 +101,26 @@ impl FakeNvml {
     }
 }
 
+impl FakeNvml {
+    /// Waits until every answer that is not held back was given.
+    pub fn wait_idle(&self) {
+        while self.under_way.load(Ordering::SeqCst) > 0 {
+            thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// Answers from a thread of its own, as the port promises.
+    fn reply(&self, done: Done<Survey>, result: Result<Survey, NvmlFailure>, after: Duration) {
+        let under_way = Arc::clone(&self.under_way);
+        under_way.fetch_add(1, Ordering::SeqCst);
+        thread::spawn(move || {
+            thread::sleep(after);
+            done(result);
+            under_way.fetch_sub(1, Ordering::SeqCst);
+        });
+    }
+}
+
 impl Nvml for FakeNvml {
     fn survey(&self, done: Done<Survey>) {
         let mut state = self.state.lock().unwrap();
@@ -104,7 +128,7 @@ impl Nvml for FakeNvml {
         if let Some((call, since)) = state.stuck.clone() {
             // One that is asked before the time-out is over is told after it.
             let first = state.limit.saturating_sub(since.elapsed());
-            return reply(
+            return self.reply(
                 done,
                 Err(NvmlFailure::Stuck {
                     call,
@@ -115,25 +139,17 @@ impl Nvml for FakeNvml {
         }
         let answer = state.script.pop_front().unwrap_or_else(|| state.usual.clone());
         match answer {
-            Answer::Now(result) => reply(done, result, Duration::ZERO),
+            Answer::Now(result) => self.reply(done, result, Duration::ZERO),
             Answer::Late => state.held.push(done),
             // Leaked rather than dropped: a dropped receiver could be noticed by its owner.
             Answer::Never => std::mem::forget(done),
             Answer::Hang(call) => {
                 state.stuck = Some((call.clone(), Instant::now()));
                 let limit = state.limit;
-                reply(done, Err(NvmlFailure::Timeout { call, limit }), limit);
+                self.reply(done, Err(NvmlFailure::Timeout { call, limit }), limit);
             }
         }
     }
-}
-
-/// Answers from a thread of its own, as the port promises.
-fn reply(done: Done<Survey>, result: Result<Survey, NvmlFailure>, after: Duration) {
-    thread::spawn(move || {
-        thread::sleep(after);
-        done(result);
-    });
 }
 
 /// A survey without problems.
@@ -145,7 +161,7 @@ pub fn survey(version: &str, gpus: Vec<NvmlGpu>) -> Survey {
     }
 }
 
-/// The GPU that `/proc` tells, as NVML tells it: with its index, 141 GiB of memory and MIG off.
+/// The GPU that `/proc` tells, as NVML tells it: with its index, 141 GiB of memory, no process and MIG off.
 pub fn nvml_gpu(index: u32, gpu: &ProcGpu) -> NvmlGpu {
     NvmlGpu {
         index,
@@ -154,6 +170,7 @@ pub fn nvml_gpu(index: u32, gpu: &ProcGpu) -> NvmlGpu {
         minor: gpu.minor,
         name: gpu.model.clone(),
         memory_bytes: Some(141 << 30),
+        processes: Some(Vec::new()),
         mig: None,
     }
 }

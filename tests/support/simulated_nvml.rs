@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The real thread for NVML over a simulated driver, and how to ask it: what the tests of `Nvml` have in common.
 
-use fake_nvml::{Machine, Simulation, built_library, install_library};
+use fake_nvml::{Machine, Process, Simulation, built_library, install_library};
 use mesos_gpu::ports::nvml::{Nvml, NvmlFailure, Survey};
 use mesos_gpu::system::nvml::NvmlThread;
 use std::cell::OnceCell;
@@ -37,6 +37,18 @@ pub fn ask_until_served(nvml: &dyn Nvml) -> Result<Survey, NvmlFailure> {
             }
             answer => return answer,
         }
+    }
+}
+
+/// A process on a GPU that is not cut.
+pub fn process(pid: u32) -> Process {
+    Process {
+        pid,
+        used_memory: Some(1 << 30),
+        sm_util: 0,
+        mem_util: 0,
+        gpu_instance: None,
+        compute_instance: None,
     }
 }
 

@@ -55,6 +55,10 @@ impl From<Trouble> for NvmlFailure {
                 call: "the survey".to_owned(),
                 reason: "it was given up".to_owned(),
             },
+            Trouble::Failed {
+                call,
+                error: NvmlError::LibRmVersionMismatch,
+            } => NvmlFailure::VersionMismatch { call },
             Trouble::Failed { call, error } => NvmlFailure::Call {
                 call,
                 reason: error.to_string(),

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes hold one repeated field. The library exports how one is made from such a field and nothing to take it down
-// again, so an object of this kind can be named but not yet made here.
+// What an agent says about its machine: one repeated field of Attribute messages.
 #pragma once
 
+#include <google/protobuf/repeated_field.h>
+
+#include <mesos/message.hpp>
+
 namespace mesos {
+
+MESOS_MESSAGE(Attribute, 72);
 
 class Attributes
 {
 public:
-  Attributes() = delete;
-  Attributes(const Attributes& that) = default;
+  Attributes(const google::protobuf::RepeatedPtrField<Attribute>& attributes) : attributes(attributes) {}
 
 private:
-  alignas(8) unsigned char room[24];
+  google::protobuf::RepeatedPtrField<Attribute> attributes;
 };
 
 } // namespace mesos

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Device rules that others took away are put back, and those that they added are withdrawn. Whoever manages cgroups beside Mesos (systemd, on a reload of its units)
+//! can write its own rules over those that a running container needs, and so can a driver that was loaded again and got other
+//! numbers.
+
+use crate::agent::state::State;
+use crate::config::Mode;
+use crate::domain::container::ContainerId;
+use crate::domain::gpu::UnitId;
+use crate::isolator::{devices, prepare};
+
+/// Looks at every container with GPUs, and again after each interval.
+pub fn watch(state: &mut State) {
+    if state.mode == Mode::Observe {
+        return;
+    }
+    repair(state);
+    state.later(state.patience.health_interval, "reconcile", watch);
+}
+
+/// Makes the kernel let every container with GPUs open what it holds and no other: for all of them it is withdrawn before
+/// for any of them it is granted, so that two whose GPUs changed places never have the same.
+pub fn repair(state: &mut State) {
+    let holders: Vec<ContainerId> = state.ledger.all_held().keys().cloned().collect();
+    for container in &holders {
+        withdraw(state, container);
+    }
+    for container in &holders {
+        grant(state, container);
+    }
+}
+
+/// The same for one container.
+pub(super) fn container(state: &mut State, container: &ContainerId) {
+    withdraw(state, container);
+    grant(state, container);
+}
+
+fn withdraw(state: &State, container: &ContainerId) {
+    let cgroup = container.cgroup(&state.cgroups_root);
+    let held = state.ledger.held_by(container);
+    let Ok(mut stray) = devices::granted(state, &cgroup) else {
+        return;
+    };
+    stray.retain(|unit| !held.contains(unit));
+    if stray.is_empty() {
+        return;
+    }
+    log::warn!(
+        "container {container} could open {}, which it does not hold",
+        prepare::list(&stray)
+    );
+    for failure in devices::revoke(state, &cgroup, &stray, held) {
+        log::error!("container {container} still can: {failure}");
+    }
+}
+
+fn grant(state: &mut State, container: &ContainerId) {
+    let cgroup = container.cgroup(&state.cgroups_root);
+    // After a recovery in doubt two can hold the same unit; then it stays as the kernel has it.
+    let alone: Vec<UnitId> = state
+        .ledger
+        .held_by(container)
+        .iter()
+        .filter(|unit| state.ledger.holders(unit).count() == 1)
+        .cloned()
+        .collect();
+    match devices::missing(state, &cgroup, &alone) {
+        Ok(missing) if missing.is_empty() => {}
+        Ok(missing) => {
+            let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+            log::warn!(
+                "container {container} could not open {}: somebody else changed its device rules, or the agent ended \
+                 before it came to them",
+                names.join(", ")
+            );
+            state.record();
+            if let Err(error) = devices::allow_all(state, &cgroup, &missing) {
+                log::error!("cannot give container {container} its devices back: {error}");
+            }
+        }
+        // A GPU that is gone cannot be granted; its health is looked after elsewhere.
+        Err(_) => {}
+    }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The numbers as a file for a textfile collector.
+
+use crate::ports::metrics::Metrics;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+/// A file, or nowhere.
+#[derive(Debug, Clone)]
+pub struct MetricsFile {
+    path: Option<PathBuf>,
+}
+
+impl MetricsFile {
+    /// Publishes to the file at `path`, whose folder must be there; without one, nowhere.
+    pub fn new(path: Option<PathBuf>) -> Self {
+        Self { path }
+    }
+}
+
+impl Metrics for MetricsFile {
+    fn publish(&self, text: &str) -> Result<(), String> {
+        let Some(path) = &self.path else { return Ok(()) };
+        // Collectors read files that end in .prom, so the unfinished one must not.
+        let mut unfinished = OsString::from(path.as_os_str());
+        unfinished.push(".tmp");
+        fs::write(&unfinished, text)
+            .and_then(|()| fs::rename(&unfinished, path))
+            .map_err(|error| format!("cannot write the metrics to {}: {error}", path.display()))
+    }
+}

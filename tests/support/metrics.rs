@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Metrics without a file: what was published, and how often.
+
+use mesos_gpu::ports::metrics::Metrics;
+use std::sync::{Arc, Mutex};
+
+/// Keeps what is published. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct FakeMetrics {
+    published: Arc<Mutex<Vec<String>>>,
+}
+
+impl FakeMetrics {
+    /// What was published last; empty before that.
+    pub fn last(&self) -> String {
+        self.published.lock().unwrap().last().cloned().unwrap_or_default()
+    }
+
+    /// How often something was published.
+    pub fn count(&self) -> usize {
+        self.published.lock().unwrap().len()
+    }
+}
+
+impl Metrics for FakeMetrics {
+    fn publish(&self, text: &str) -> Result<(), String> {
+        self.published.lock().unwrap().push(text.to_owned());
+        Ok(())
+    }
+}
