@@ -4,7 +4,7 @@
 mod agent;
 mod agent_builder;
 pub mod cgroups;
-mod launcher;
+pub(crate) mod launcher;
 mod loader;
 mod master;
 mod ports;

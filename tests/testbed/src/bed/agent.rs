@@ -104,12 +104,25 @@ impl Agent {
         )
     }
 
+    /// Whether the master has it now. After a restart it knows its id before it is registered again.
+    fn is_registered(&self) -> bool {
+        // Without a limit it would wait for every metric.
+        let limit = json!({"timeout": {"nanoseconds": 1_000_000_000}});
+        let ask = json!({"type": "GET_METRICS", "get_metrics": limit});
+        let answer = self.operator().call(&ask);
+        let metrics = answer.map(|answer| answer["get_metrics"]["metrics"].clone());
+        metrics.is_ok_and(|metrics| {
+            let mut metrics = metrics.as_array().into_iter().flatten();
+            metrics.any(|metric| metric["name"] == "slave/registered" && metric["value"] == 1.0)
+        })
+    }
+
     /// Waits until it is ready and registered, and gives back its id.
     pub fn wait_registered(&mut self, patience: Duration) -> Result<String, Error> {
         let until = Instant::now() + patience;
         self.wait_ready(patience)?;
         loop {
-            if let Some(id) = self.id() {
+            if let (Some(id), true) = (self.id(), self.is_registered()) {
                 return Ok(id);
             }
             self.process.check_alive()?;
@@ -149,5 +162,10 @@ impl Agent {
     /// Starts it again with the same flags, after killing it where it still runs.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.process.restart()
+    }
+
+    /// The same with some flags set to something else, and those without a value left out.
+    pub fn restart_with(&mut self, flags: &[(&str, Option<&str>)]) -> Result<(), Error> {
+        self.process.restart_with(flags)
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Tried};
 use crate::program::{BASE_LINK, HELPERS};
 
 /// Makes `folder` with a link for every helper and one to the base.
-pub(super) fn make(folder: &Path, program: &Path, base: &Base) -> Result<(), Error> {
+pub(crate) fn make(folder: &Path, program: &Path, base: &Base) -> Result<(), Error> {
     let tried = || format!("make the launcher folder {}", folder.display());
     fs::create_dir_all(folder).tried(tried)?;
     for name in HELPERS {

@@ -86,6 +86,17 @@ impl Process {
         Ok(())
     }
 
+    /// The same with other flags: `--name=value` in place of what it had, or without the flag.
+    pub(super) fn restart_with(&mut self, flags: &[(&str, Option<&str>)]) -> Result<(), Error> {
+        for (name, value) in flags {
+            let start = format!("--{name}=");
+            let arguments = &mut self.program.arguments;
+            arguments.retain(|argument| !argument.starts_with(&start));
+            arguments.extend(value.map(|value| start + value));
+        }
+        self.restart()
+    }
+
     /// Waits until every one of these API calls is answered with 200; an early death is an error with the log's end.
     pub(super) fn wait_for(&mut self, calls: &[&str], patience: Duration) -> Result<(), Error> {
         let until = Instant::now() + patience;

@@ -10,6 +10,7 @@ use nix::mount::{MsFlags, mount};
 use super::flags::Flags;
 use super::{leash, modules};
 use crate::base::Base;
+use crate::bed::launcher;
 use crate::error::{Error, Tried};
 use crate::native::{self, Mesos};
 
@@ -29,19 +30,44 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
     }
     listen(&flags, "5051");
     leash::take()?;
-    let mesos = Mesos::open(&Base::obtain()?)?;
+    let base = Base::obtain()?;
+    let arguments = with_defaults(arguments, &flags, Path::new(&work_dir), &base)?;
+    let mesos = Mesos::open(&base)?;
     let id = mesos.agent_id()?;
     mesos.initialize("testbed-agent", &id, "agent")?;
     modules::load(&mesos, &flags)?;
     let (estimator, controller) = (flags.get("resource_estimator"), flags.get("qos_controller"));
     mesos.agent(
-        &readable(arguments)?,
+        &readable(&arguments)?,
         &id,
         &master,
         &work_dir,
         estimator.as_deref(),
         controller.as_deref(),
     )
+}
+
+/// What an installed agent has from its installation, for those who give Mesos's flags as its documentation does: helper
+/// programs, here links to this one, and no systemd, whose unit this is not.
+fn with_defaults(
+    arguments: &[String],
+    flags: &Flags,
+    work_dir: &Path,
+    base: &Base,
+) -> Result<Vec<String>, Error> {
+    let mut all = arguments.to_vec();
+    if flags.get("launcher_dir").is_none() {
+        let folder = work_dir.join("launcher");
+        let program = std::env::current_exe().tried(|| "find the running program".to_owned())?;
+        if !folder.exists() {
+            launcher::make(&folder, &program, base)?;
+        }
+        all.push(format!("--launcher_dir={}", folder.display()));
+    }
+    if flags.get("systemd_enable_support").is_none() {
+        all.push("--systemd_enable_support=false".to_owned());
+    }
+    Ok(all)
 }
 
 /// Mesos's own GPU isolator copies the driver to a fixed folder and takes it from there the next time: a simulated driver

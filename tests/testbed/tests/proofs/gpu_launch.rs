@@ -7,7 +7,7 @@
     reason = "helpers of tests; clippy only knows the tests themselves"
 )]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,7 +112,7 @@ fn ROOT_CGROUPS_a_task_opens_exactly_the_gpus_it_was_given_and_its_environment_n
 }
 
 #[test]
-fn ROOT_CGROUPS_the_tasks_of_a_group_share_the_gpus_of_their_executor() {
+fn ROOT_CGROUPS_the_tasks_of_a_group_can_open_the_gpus_of_their_executor_and_are_told_one_each() {
     if common::lacking("task groups with GPUs") {
         return;
     }
@@ -133,11 +133,20 @@ fn ROOT_CGROUPS_the_tasks_of_a_group_share_the_gpus_of_their_executor() {
             let ended = framework.wait_terminal(id, PATIENCE).unwrap();
             assert_eq!(ended.state, "TASK_FINISHED", "{ended}\n{}", cluster.agent.log());
         }
-        let seen = outs.map(|out| probe::read(&out));
-        for one in &seen {
-            one.assert_has(&machine, usize::try_from(2 * gpus).unwrap());
+        let [mut one, mut other] = outs.map(|out| probe::read(&out));
+        // They share a cgroup, so the kernel lets both open what either was given.
+        assert_eq!(one.minors(), other.minors());
+        if gpus > 0 {
+            let name = "NVIDIA_VISIBLE_DEVICES";
+            let together = format!("{},{}", one.env[name], other.env[name]);
+            assert_eq!(together.split(',').count(), 2, "{together}");
+            for seen in [&mut one, &mut other] {
+                seen.env.insert(name.to_owned(), together.clone());
+            }
         }
-        assert_eq!(seen[0].minors(), seen[1].minors());
+        for seen in [one, other] {
+            seen.assert_has(&machine, usize::try_from(2 * gpus).unwrap());
+        }
     }
     eventually("the executors to give back their GPUs", || {
         grants(&cluster.agent).is_empty().then_some(())

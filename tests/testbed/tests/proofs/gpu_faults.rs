@@ -7,7 +7,7 @@
     reason = "helpers of tests; clippy only knows the tests themselves"
 )]
 
-mod common;
+use crate::common;
 
 use common::faults::{WAYS, cluster, lacking, recover_from};
 use common::{

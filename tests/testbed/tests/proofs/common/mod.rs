@@ -9,9 +9,13 @@
 )]
 
 pub mod faults;
+pub mod group;
+pub mod mixed_load;
 pub mod probe;
+pub mod random;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -156,6 +160,40 @@ pub fn assert_serves_without_gpus(agent: &Agent) {
     }
     end(agent, &id);
     assert!(agent.operator().health(), "{}", agent.log());
+}
+
+/// A GPU's minor and two containers that both have it.
+pub type Shared = (u32, String, String);
+
+/// The GPUs that two containers have of which neither lives inside the other.
+pub fn in_two(grants: &Grants) -> BTreeSet<Shared> {
+    let is_inside = |one: &str, other: &str| one.starts_with(&format!("{other}/"));
+    let mut found = BTreeSet::new();
+    for (one, minors) in grants {
+        for (other, others) in grants.range::<String, _>((Bound::Excluded(one), Bound::Unbounded)) {
+            // In this order only the second can be inside.
+            if !is_inside(other, one) {
+                let both = minors.intersection(others);
+                found.extend(both.map(|minor| (*minor, one.clone(), other.clone())));
+            }
+        }
+    }
+    found
+}
+
+/// Asserts that no two containers have the same GPU; gives back the first look.
+///
+/// They are read one after the other, so a GPU that moves from one to the next in that time shows up in both. Where ids are
+/// used once and a container is not given the same GPU twice, one that both have still at a second look is shared.
+pub fn assert_none_shared(agent: &Agent) -> Grants {
+    let first = grants(agent);
+    let suspects = in_two(&first);
+    if !suspects.is_empty() {
+        let now = grants(agent);
+        let shared = &suspects & &in_two(&now);
+        assert!(shared.is_empty(), "{shared:?}: {now:?}\n{}", agent.log());
+    }
+    first
 }
 
 /// Waits until `look` finds something.

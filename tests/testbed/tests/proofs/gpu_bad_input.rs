@@ -7,7 +7,7 @@
     reason = "helpers of tests; clippy only knows the tests themselves"
 )]
 
-mod common;
+use crate::common;
 
 use common::{Cluster, ISOLATION, PATIENCE, assert_all_free, gpu_agent_with, launch, log_lines};
 use fake_nvml::Machine;

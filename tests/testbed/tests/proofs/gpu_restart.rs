@@ -6,7 +6,7 @@
     reason = "helpers of tests; clippy only knows the tests themselves"
 )]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;

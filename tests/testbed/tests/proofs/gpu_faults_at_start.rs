@@ -7,7 +7,7 @@
     reason = "helpers of tests; clippy only knows the tests themselves"
 )]
 
-mod common;
+use crate::common;
 
 use common::faults::{Faults, WAYS, cluster, lacking};
 use common::{
