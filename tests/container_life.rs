@@ -4,6 +4,7 @@
 
 mod support;
 
+use mesos_gpu::domain::ledger::Phase;
 use mesos_gpu::wire::ContainerConfig;
 use mesos_gpu::wire::container::{Docker, ImageConfig, ImageManifest};
 use support::agent::{FakeAgent, config, id};
@@ -180,6 +181,25 @@ fn a_gpu_that_cannot_be_taken_away_stays_with_its_container() {
         0,
         "the container can still open it, so nobody else may have it"
     );
+}
+
+#[test]
+fn a_container_that_ends_while_its_nodes_are_made_takes_nothing_from_the_next() {
+    let mut agent = FakeAgent::with_gpus(1);
+    agent.nodes.remove("nvidia-uvm");
+    agent.make_cgroup("a");
+    let told = agent.prepare_later(&id("a"), &config(1.0));
+    agent.cleanup("a").unwrap();
+    agent.nodes.put("nvidia-uvm", 238, 0);
+    agent.settle();
+    agent.launch("b", 1.0).unwrap();
+    assert!(agent.wait_for(&told).is_err() || told.try_recv().is_err());
+    agent.settle();
+    assert_eq!(agent.open_gpus("b"), [0]);
+    assert!(agent.open_gpus("a").is_empty());
+    assert_eq!(agent.phase(0), Phase::Held);
+    agent.end("b");
+    assert_eq!(agent.phase(0), Phase::Free);
 }
 
 #[test]

@@ -26,14 +26,32 @@ pub(super) fn give(state: &mut State, container: &ContainerId, more: usize, then
             Box::new(move |state, nodes| {
                 let granted = nodes.and_then(|()| grant(state, &id, &units));
                 if granted.is_err() {
-                    // Some of them can be its own of a moment ago, which its processes may still use.
-                    release::begin(state, &id, &units, true);
+                    take_back(state, &id, &units);
                 }
                 then(state, granted.map(|()| units));
             }),
         ),
     };
     waiting::take(state, container, more, Box::new(taken));
+}
+
+/// Some of the units can be the container's own of a moment ago, which its processes may still use; and while it waited for
+/// its nodes they can have been granted, as what it holds.
+fn take_back(state: &mut State, container: &ContainerId, units: &[UnitId]) {
+    let held = state.ledger.held_by(container);
+    let kept: Vec<UnitId> = held
+        .iter()
+        .filter(|unit| !units.contains(unit))
+        .cloned()
+        .collect();
+    let cgroup = container.cgroup(&state.cgroups_root);
+    for failure in devices::revoke(state, &cgroup, units, &kept) {
+        log::error!("container {container} can still open what it did not get: {failure}");
+    }
+    // What it lost meanwhile, because it ended, is somebody else's business.
+    let held = state.ledger.held_by(container);
+    let still: Vec<UnitId> = units.iter().filter(|unit| held.contains(unit)).cloned().collect();
+    release::begin(state, container, &still, true);
 }
 
 fn ready_for_gpus(state: &State, container: &ContainerId) -> Result<(), Error> {

@@ -68,7 +68,8 @@ fn change(state: &mut State, container: &ContainerId, resources: &[Resource], re
     }
 }
 
-/// Makes the kernel catch up where this is the first update since the agent started, answers, and goes on with the next update of the container.
+/// Makes the kernel catch up where this is the first update since the agent started, answers, and goes on with the next
+/// update of the container.
 fn done(state: &mut State, container: &ContainerId, reply: &Reply<()>, answer: Result<(), Error>) {
     let known = state.containers.get_mut(container);
     if known.is_some_and(|known| std::mem::take(&mut known.recovered)) {
