@@ -58,6 +58,8 @@ pub struct Config {
     pub health_interval: Duration,
     /// Whether a GPU on which processes compute that belong to no container is kept back.
     pub process_check: bool,
+    /// Whether containers without GPUs can open the control nodes too.
+    pub control_nodes_for_all: bool,
 }
 
 /// Whether this agent hands GPUs out, or only tells what Mesos's own isolator handed out.
@@ -110,6 +112,7 @@ impl Config {
                 values::Zero::Refused,
             )?,
             process_check: values::switch("process_check", value("process_check"))?,
+            control_nodes_for_all: values::switch("control_nodes_for_all", value("control_nodes_for_all"))?,
         })
     }
 }

@@ -37,6 +37,19 @@ fn a_container_without_gpus_gets_no_device_at_all_and_is_told_void() {
 }
 
 #[test]
+fn where_the_operator_says_so_every_container_gets_the_control_nodes_and_no_gpu_with_them() {
+    let mut agent = FakeAgent::with_gpus(2);
+    agent.state.patience.control_nodes_for_all = true;
+    agent.launch("a", 0.0).unwrap();
+    assert!(agent.open("a").contains(&"195:255".to_owned()));
+    assert!(agent.open_gpus("a").is_empty());
+    agent.launch("b", 1.0).unwrap();
+    agent.update("b", 0.0).unwrap();
+    assert!(agent.open("b").contains(&"195:255".to_owned()));
+    assert!(agent.open_gpus("b").is_empty());
+}
+
+#[test]
 fn growing_and_shrinking_keep_the_union_and_give_all_back() {
     let mut agent = FakeAgent::with_gpus(4);
     agent.launch("a", 1.0).unwrap();

@@ -40,7 +40,7 @@ pub struct Container {
     pub queue: VecDeque<Job>,
 }
 
-/// How patient the agent is.
+/// How patient the agent is, and how strict.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// How long a launch or a growth waits for GPUs that are being released.
@@ -51,6 +51,8 @@ pub struct Patience {
     pub health_interval: Duration,
     /// Whether a GPU on which processes compute that belong to no container is kept back.
     pub check_processes: bool,
+    /// Whether containers without GPUs can open the control nodes too.
+    pub control_nodes_for_all: bool,
 }
 
 /// The books of one agent and its machine.

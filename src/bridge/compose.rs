@@ -80,6 +80,7 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
         release_limit: config.release_limit,
         health_interval: config.health_interval,
         check_processes: config.process_check,
+        control_nodes_for_all: config.control_nodes_for_all,
     };
     let (mailbox, inbox) = mailbox();
     let (count, driver_version) = (advertised.units.len(), inventory.driver_version.clone());

@@ -134,6 +134,12 @@ pub const KEYS: &[Key] = &[
         default: "on",
         meaning: "whether a GPU on which processes compute that belong to no container is kept back",
     },
+    Key {
+        name: "control_nodes_for_all",
+        form: SWITCH,
+        default: "off",
+        meaning: "whether containers without GPUs can open the driver's control nodes too",
+    },
 ];
 
 /// What a set of parameters gives, by key.
@@ -242,7 +248,7 @@ mod tests {
     fn an_unknown_key_is_refused_with_what_exists_and_the_nearest() {
         let accepted = "accepted: gpus, nvml_library, nvml_timeout, discovery_wait, proc_dir, dev_dir, cgroups_root, \
                         cgroups_hierarchy, attributes, mode, checkpoint_dir, metrics_file, release_wait, \
-                        release_limit, health_interval, process_check";
+                        release_limit, health_interval, process_check, control_nodes_for_all";
         for (key, shown, nearest) in [
             ("gpu", "gpu", " (nearest: gpus)"),
             ("GPUS", "GPUS", " (nearest: gpus)"),

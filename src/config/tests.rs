@@ -45,6 +45,7 @@ fn without_parameters_everything_has_its_default() {
         release_limit: Duration::from_secs(30),
         health_interval: Duration::from_secs(10),
         process_check: true,
+        control_nodes_for_all: false,
     };
     assert_eq!(default(), want);
 }

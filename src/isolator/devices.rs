@@ -75,7 +75,7 @@ pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) ->
     let still_used: Vec<DeviceNumber> = kept.iter().flat_map(devices_of).collect();
     let mut devices: Vec<DeviceNumber> = units.iter().flat_map(devices_of).collect();
     devices.retain(|device| !still_used.contains(device));
-    if kept.is_empty() {
+    if kept.is_empty() && !state.patience.control_nodes_for_all {
         match control_devices(state) {
             Ok(found) => devices.extend(found),
             Err(error) => failures.push(error.to_string()),

@@ -35,6 +35,18 @@ pub(super) fn give(state: &mut State, container: &ContainerId, more: usize, then
     waiting::take(state, container, more, Box::new(taken));
 }
 
+/// Lets a container open the control nodes, where every container may. One with GPUs has them already.
+pub(super) fn control_nodes(state: &State, container: &ContainerId) -> Result<(), Error> {
+    let cgroup = container.cgroup(&state.cgroups_root);
+    if !state.patience.control_nodes_for_all || !state.ledger.held_by(container).is_empty() {
+        return Ok(());
+    }
+    if !devices::controller(state)?.exists(&cgroup) {
+        return Ok(());
+    }
+    devices::grant(state, &cgroup, &[])
+}
+
 /// Some of the units can be the container's own of a moment ago, which its processes may still use; and while it waited for
 /// its nodes they can have been granted, as what it holds.
 fn take_back(state: &mut State, container: &ContainerId, units: &[UnitId]) {

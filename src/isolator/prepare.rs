@@ -44,6 +44,7 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
             // Mesos cleans up after a failed launch; a second try under the same id must not be taken for a repeat.
             Err(_) => drop(state.containers.remove(&id)),
         }
+        let given = given.and_then(|units| grant::control_nodes(state, &id).map(|()| units));
         reply.answer(given.map(|units| Some(launch_info(&units, &config))));
     };
     grant::give(state, container, wanted, Box::new(then));

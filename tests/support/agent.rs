@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An agent's books over fakes, and the isolator's verbs as one-line calls that give back what Mesos would be told.
 
+pub use super::containers::{config, id, resources};
 use super::driver_proc::proc_gpu;
 use super::machine::FakeMachine;
 use mesos_gpu::agent::discovery::discover;
@@ -79,6 +80,7 @@ impl FakeAgent {
             release_limit: PATIENCE,
             health_interval: PATIENCE,
             check_processes: true,
+            control_nodes_for_all: false,
         };
         let (mailbox, inbox) = mailbox();
         let advertised = Advertised {
@@ -258,28 +260,6 @@ impl FakeAgent {
             .iter()
             .filter(|unit| self.state.ledger.phase(&unit.id) == Phase::Free)
             .count()
-    }
-}
-
-/// A container by its values, `root.child`.
-pub fn id(name: &str) -> ContainerId {
-    ContainerId::from_path(name.split('.').map(str::to_owned).collect()).unwrap()
-}
-
-/// Resources as Mesos tells them: no `gpus` entry for none.
-pub fn resources(gpus: f64) -> Vec<Resource> {
-    let mut resources = vec![Resource::scalar("cpus", 0.1)];
-    if gpus != 0.0 {
-        resources.push(Resource::scalar("gpus", gpus));
-    }
-    resources
-}
-
-/// A container's configuration with so many GPUs.
-pub fn config(gpus: f64) -> ContainerConfig {
-    ContainerConfig {
-        resources: resources(gpus),
-        ..ContainerConfig::default()
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod checkpoint;
+pub mod containers;
 pub mod dev_nodes;
 pub mod device_cgroup;
 pub mod driver_proc;

@@ -21,9 +21,19 @@ use testbed::operator::ApiError;
 /// NVML's word for a GPU that fell off the bus.
 const GPU_IS_LOST: u32 = 15;
 
-/// A cluster whose agent looks at its GPUs often.
+/// The agent's metrics, in the testbed's folder.
+const METRICS: &str = "gpus.prom";
+
+/// A cluster whose agent looks at its GPUs often, and writes its metrics.
 fn cluster(machine: &Machine) -> Cluster {
-    Cluster::with(|bed| gpu_agent_with(bed, &[("health_interval", "500ms")]).machine(machine))
+    Cluster::with(|bed| {
+        let metrics = bed.folder().join(METRICS);
+        let parameters = [
+            ("health_interval", "500ms"),
+            ("metrics_file", metrics.to_str().unwrap()),
+        ];
+        gpu_agent_with(bed, &parameters).machine(machine)
+    })
 }
 
 /// The machine without the GPU with this minor. NVML counts the others anew.
@@ -106,6 +116,15 @@ fn ROOT_CGROUPS_an_agent_of_which_a_gpu_died_restarts_as_the_same_and_serves_it_
     assert_eq!(total(&cluster, &id), 8.0);
     let says = format!("mesos_gpu: 1 of 8 advertised GPUs are not there and are held back: {lost}");
     logged(&cluster.agent, &[&says]);
+
+    let metrics = cluster.bed.folder().join(METRICS);
+    let held_back = format!("mesos_gpu_set_aside{{uuid=\"{lost}\"}} 1");
+    eventually("the metrics to tell", || {
+        let text = std::fs::read_to_string(&metrics).ok()?;
+        let has = |line: &str| text.lines().any(|is| is == line);
+        (has("mesos_gpu_advertised 8") && has("mesos_gpu_gpus{phase=\"free\"} 7") && has(&held_back))
+            .then_some(())
+    });
 
     let seven: Vec<String> = (0..7).map(|_| common::fresh_id("one")).collect();
     for id in &seven {
