@@ -88,8 +88,9 @@ pub fn discover(driver: &dyn DriverProc, nvml: &dyn Nvml, wait: Duration) -> Dis
     }
 }
 
-/// NVML is asked when the agent's own start is over: loading the driver's library takes the loader's lock and a core.
-const AFTER_START: Duration = Duration::from_millis(300);
+/// What can wait until the agent's own start is over waits so long. NVML can: loading the driver's library takes the loader's
+/// lock and a core.
+pub const AFTER_START: Duration = Duration::from_millis(300);
 
 /// Asks NVML, takes from its answer what is not known yet, and looks after the GPUs from then on. Nobody waits for it.
 pub fn enrich_later(agent: &Agent) {

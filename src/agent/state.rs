@@ -198,24 +198,36 @@ impl State {
         }
     }
 
-    /// Writes the books down, and shows them to the hooks. Before the kernel is told anything: a crash in between leaves a
-    /// GPU held, not shared.
-    pub fn record(&mut self) {
+    /// Who holds what, and children with what they were given.
+    fn all_held(&self) -> BTreeMap<ContainerId, Vec<UnitId>> {
         let mut held = self.ledger.all_held().clone();
         for (container, known) in &self.containers {
             if let Some(given) = &known.given {
                 held.insert(container.clone(), given.clone());
             }
         }
+        held
+    }
+
+    /// Shows the books to the hooks and the metrics.
+    pub fn show(&mut self) {
         let executors = self
             .containers
             .iter()
             .filter_map(|(id, known)| Some((known.executor.clone()?, id.clone())));
-        self.board.show_held(held.clone(), executors.collect());
+        let executors = executors.collect();
+        self.board.show_held(self.all_held(), executors);
         metrics::publish(self);
+    }
+
+    /// Writes the books down, and shows them. Before the kernel is told anything: a crash in between leaves a GPU held, not
+    /// shared.
+    pub fn record(&mut self) {
+        self.show();
         if self.mode == Mode::Observe {
             return;
         }
+        let mut held = self.all_held();
         for (container, unit) in release::of_the_living(&self.releases) {
             held.entry(container.clone()).or_default().push(unit.clone());
         }

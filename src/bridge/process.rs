@@ -31,27 +31,33 @@ fn process() -> MutexGuard<'static, Process> {
     PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The agent's own flags, read once.
+fn flags() -> &'static MesosFlags {
+    static FLAGS: Lazy<MesosFlags> = Lazy::new(mesos_flags::of_this_process);
+    &FLAGS
+}
+
 /// Adds the isolator's parameters, checks the agent's flags, and returns the agent.
 pub(super) fn isolator(parameters: &[u8]) -> Result<Agent, Error> {
     super::logger::install();
     let mut process = process();
-    let flags = mesos_flags::of_this_process();
-    process.add(ISOLATOR, parameters, &flags)?;
-    let mode = process.config(&flags)?.mode;
-    rules::check_isolation(&flags, ISOLATOR, mode).map_err(wrong)?;
-    Ok(process.running(&flags)?.agent.clone())
+    let flags = flags();
+    process.add(ISOLATOR, parameters, flags)?;
+    let mode = process.config(flags)?.mode;
+    rules::check_isolation(flags, ISOLATOR, mode).map_err(wrong)?;
+    Ok(process.running(flags)?.agent.clone())
 }
 
 /// Adds the hook's parameters.
 pub(super) fn hook(parameters: &[u8]) -> Result<(), Error> {
     super::logger::install();
-    process().add(HOOK, parameters, &mesos_flags::of_this_process())
+    process().add(HOOK, parameters, flags())
 }
 
 /// How many GPUs the hook advertises: none where Mesos's own isolator does.
 pub(super) fn advertised() -> Result<usize, Error> {
     let mut process = process();
-    let running = process.running(&mesos_flags::of_this_process())?;
+    let running = process.running(flags())?;
     Ok(if running.config.mode == Mode::Observe {
         0
     } else {
@@ -61,7 +67,7 @@ pub(super) fn advertised() -> Result<usize, Error> {
 
 /// What hooks may read of the books.
 pub(super) fn board() -> Result<Board, Error> {
-    Ok(process().running(&mesos_flags::of_this_process())?.board.clone())
+    Ok(process().running(flags())?.board.clone())
 }
 
 /// What the agent's attributes are to say of its GPUs.
@@ -77,7 +83,7 @@ pub(super) struct Wanted {
 /// The attributes that the operator wants.
 pub(super) fn attributes() -> Result<Wanted, Error> {
     let mut process = process();
-    let running = process.running(&mesos_flags::of_this_process())?;
+    let running = process.running(flags())?;
     Ok(Wanted {
         choice: running.config.attributes,
         wait: running.config.discovery_wait,

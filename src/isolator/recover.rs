@@ -5,6 +5,7 @@
 //! orphans alike (those are destroyed later, and hold until then). Nothing here fails the agent: one container that cannot
 //! be read costs a log line.
 
+use crate::agent::discovery::AFTER_START;
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
 use crate::domain::container::{ContainerId, Executor};
@@ -66,8 +67,9 @@ pub fn recover(state: &mut State, live: &[Live], orphans: &[ContainerId], reply:
         state.advertised.units.len()
     );
     reply.answer(Ok(()));
-    // The kernel is told nothing here, so nobody has to wait for the disk.
-    state.record();
+    // The kernel is told nothing here, so the disk can wait until the agent's own start is over.
+    state.show();
+    state.later(AFTER_START, "recover", State::record);
 }
 
 /// Books what the kernel grants a container that nobody told us of.
