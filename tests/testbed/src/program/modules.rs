@@ -18,9 +18,13 @@ pub(super) fn load(mesos: &Mesos, flags: &Flags) -> Result<(), Error> {
     }
     if let Some(value) = flags.get("modules") {
         let tried = || "hand over --modules".to_owned();
-        let folder = tempfile::Builder::new()
-            .prefix("testbed-modules-")
-            .tempdir()
+        // An installed agent reads the flag without a detour; this one must not cost a write to a disk.
+        let memory = Path::new("/dev/shm");
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix("testbed-modules-");
+        let folder = folder
+            .tempdir_in(memory)
+            .or_else(|_| folder.tempdir())
             .tried(tried)?;
         fs::write(folder.path().join("modules.json"), text(&value)?).tried(tried)?;
         mesos.load_modules(folder.path())?;
