@@ -11,6 +11,7 @@ use crate::domain::gpu::{Unit, UnitId, UnitKind};
 use crate::error::Error;
 use crate::ports::dev_nodes::NodeState;
 use crate::ports::device_cgroup::DeviceCgroup;
+use crate::ports::driver_proc::ProcReport;
 
 /// Lets the cgroup open these units and, with them, the control nodes. All or nothing: what was granted is taken back
 /// when a later step fails.
@@ -18,11 +19,7 @@ use crate::ports::device_cgroup::DeviceCgroup;
 /// # Errors
 /// A node that is needed and not there, a unit whose driver no longer lists it, or the kernel's refusal.
 pub fn grant(state: &State, cgroup: &str, units: &[UnitId]) -> Result<(), Error> {
-    let mut devices = control_devices(state)?;
-    for unit in units {
-        devices.extend(unit_devices(state, unit)?);
-    }
-    allow_all(state, cgroup, &devices)
+    allow_all(state, cgroup, &needed(state, units)?)
 }
 
 /// What a cgroup with these units must be able to open and cannot; nothing for a cgroup that is gone.
@@ -36,12 +33,20 @@ pub fn missing(state: &State, cgroup: &str, units: &[UnitId]) -> Result<Vec<Devi
     }
     let rules = control.list(cgroup).map_err(Error::machine)?;
     let open: Vec<DeviceNumber> = rules.iter().filter_map(DeviceRule::opens).collect();
-    let mut needed = control_devices(state)?;
-    for unit in units {
-        needed.extend(unit_devices(state, unit)?);
-    }
+    let mut needed = needed(state, units)?;
     needed.retain(|device| !open.contains(device));
     Ok(needed)
+}
+
+/// What a container with these units must be able to open. The driver's tree is read once for all of them: it is as many
+/// files as the machine has GPUs.
+fn needed(state: &State, units: &[UnitId]) -> Result<Vec<DeviceNumber>, Error> {
+    let report = state.machine.driver.read();
+    let mut devices = control_devices(state)?;
+    for unit in units {
+        devices.extend(unit_devices(state, &report, unit)?);
+    }
+    Ok(devices)
 }
 
 /// Lets the cgroup open these devices. All or nothing.
@@ -71,7 +76,8 @@ pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) ->
     }
     let mut failures = Vec::new();
     // A node that is gone went with its device; the number it had is still what the cgroup knows.
-    let devices_of = |unit| unit_devices(state, unit).unwrap_or_else(|_| last_known(state, unit));
+    let report = state.machine.driver.read();
+    let devices_of = |unit| unit_devices(state, &report, unit).unwrap_or_else(|_| last_known(state, unit));
     let still_used: Vec<DeviceNumber> = kept.iter().flat_map(devices_of).collect();
     let mut devices: Vec<DeviceNumber> = units.iter().flat_map(devices_of).collect();
     devices.retain(|device| !still_used.contains(device));
@@ -92,9 +98,10 @@ pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) ->
 pub fn granted(state: &State, cgroup: &str) -> Result<Vec<UnitId>, Error> {
     let rules = controller(state)?.list(cgroup).map_err(Error::machine)?;
     let open: Vec<DeviceNumber> = rules.iter().filter_map(DeviceRule::opens).collect();
+    let report = state.machine.driver.read();
     let mut units = Vec::new();
     for unit in state.inventory.units() {
-        let devices = unit_devices(state, &unit.id).unwrap_or_else(|_| last_known(state, &unit.id));
+        let devices = unit_devices(state, &report, &unit.id).unwrap_or_else(|_| last_known(state, &unit.id));
         if !devices.is_empty() && devices.iter().all(|device| open.contains(device)) {
             units.push(unit.id.clone());
         }
@@ -129,20 +136,19 @@ fn control_devices(state: &State) -> Result<Vec<DeviceNumber>, Error> {
 }
 
 /// The node of the GPU, and for a MIG instance those that guard it.
-fn unit_devices(state: &State, id: &UnitId) -> Result<Vec<DeviceNumber>, Error> {
+fn unit_devices(state: &State, report: &ProcReport, id: &UnitId) -> Result<Vec<DeviceNumber>, Error> {
     let unit = state
         .inventory
         .get(id)
         .ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
-    nodes_of(state, unit)?
+    nodes_of(report, unit)?
         .iter()
         .map(|node| device_at(state, node))
         .collect()
 }
 
 /// The driver's own word where it lists its GPUs, else what NVML told at the start.
-fn nodes_of(state: &State, unit: &Unit) -> Result<Vec<String>, Error> {
-    let report = state.machine.driver.read();
+fn nodes_of(report: &ProcReport, unit: &Unit) -> Result<Vec<String>, Error> {
     let now = report.gpus.iter().find(|gpu| &gpu.uuid == unit.gpu_id());
     if now.is_none() && !report.gpus.is_empty() {
         return Err(Error::machine(format!(
