@@ -5,7 +5,7 @@
 mod support;
 
 use fake_nvml::{Fault, Machine};
-use mesos_gpu::ports::nvml::{GpuProblem, Nvml, NvmlFailure, NvmlGpu, Survey};
+use mesos_gpu::ports::nvml::{GpuProblem, Nvml, NvmlFailure, NvmlGpu, Product, Survey};
 use std::time::Instant;
 use support::FakeNvml;
 use support::driver_proc::proc_gpu;
@@ -59,6 +59,12 @@ fn contract(nvml: &dyn Nvml, set: &dyn Fn(Situation)) {
             .iter()
             .all(|gpu| gpu.memory_bytes.is_some() && gpu.name.is_some() && gpu.mig.is_none())
     );
+    let product = Product {
+        brand: Some("nvidia".to_owned()),
+        compute_capability: Some((9, 0)),
+    };
+    assert!(two.gpus.iter().all(|gpu| gpu.product == product), "{two:?}");
+    assert_eq!(two.cuda_version, Some((13, 0)));
 
     set(Situation::NoMemoryTold);
     let untold = ask(nvml).unwrap();

@@ -22,6 +22,15 @@ pub struct NvmlMig {
     pub processes: Option<Vec<u32>>,
 }
 
+/// What kind of product a GPU is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Product {
+    /// NVML's brand in lower case, for example `tesla`, `geforcertx`; none when not told.
+    pub brand: Option<String>,
+    /// CUDA's compute capability, major and minor; none when not told.
+    pub compute_capability: Option<(u32, u32)>,
+}
+
 /// One GPU as NVML tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NvmlGpu {
@@ -37,6 +46,8 @@ pub struct NvmlGpu {
     pub name: Option<String>,
     /// Memory in bytes; none when not supported (unified-memory machines).
     pub memory_bytes: Option<u64>,
+    /// What kind of product it is.
+    pub product: Product,
     /// The processes that compute on it; none when not told.
     pub processes: Option<Vec<u32>>,
     /// The MIG instances; none when MIG is off or not supported.
@@ -48,6 +59,8 @@ pub struct NvmlGpu {
 pub struct Survey {
     /// Driver version.
     pub driver_version: Option<String>,
+    /// The newest CUDA that the driver serves, major and minor; none when not told.
+    pub cuda_version: Option<(u32, u32)>,
     /// The GPUs that answered, by index.
     pub gpus: Vec<NvmlGpu>,
     /// GPUs that did not, and what is wrong with others: set aside, never fatal.

@@ -2,7 +2,7 @@
 //! NVML without NVML: answers at once, late, never in time, or with a failure, as a story needs it.
 
 use mesos_gpu::ports::driver_proc::ProcGpu;
-use mesos_gpu::ports::nvml::{Done, Nvml, NvmlFailure, NvmlGpu, Survey};
+use mesos_gpu::ports::nvml::{Done, Nvml, NvmlFailure, NvmlGpu, Product, Survey};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -156,12 +156,14 @@ impl Nvml for FakeNvml {
 pub fn survey(version: &str, gpus: Vec<NvmlGpu>) -> Survey {
     Survey {
         driver_version: Some(version.to_owned()),
+        cuda_version: Some((13, 0)),
         gpus,
         problems: Vec::new(),
     }
 }
 
-/// The GPU that `/proc` tells, as NVML tells it: with its index, 141 GiB of memory, no process and MIG off.
+/// The GPU that `/proc` tells, as NVML tells it: with its index, 141 GiB of memory, what kind of product
+/// it is, no process and MIG off.
 pub fn nvml_gpu(index: u32, gpu: &ProcGpu) -> NvmlGpu {
     NvmlGpu {
         index,
@@ -170,6 +172,10 @@ pub fn nvml_gpu(index: u32, gpu: &ProcGpu) -> NvmlGpu {
         minor: gpu.minor,
         name: gpu.model.clone(),
         memory_bytes: Some(141 << 30),
+        product: Product {
+            brand: Some("nvidia".to_owned()),
+            compute_capability: Some((9, 0)),
+        },
         processes: Some(Vec::new()),
         mig: None,
     }

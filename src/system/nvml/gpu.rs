@@ -3,7 +3,7 @@
 //! much of its identity as can be had is kept even when it is set aside: whoever holds it must be told by it.
 
 use crate::domain::gpu::{PciAddress, UnitId};
-use crate::ports::nvml::{GpuProblem, NvmlFailure, NvmlGpu, NvmlMig};
+use crate::ports::nvml::{GpuProblem, NvmlFailure, NvmlGpu, NvmlMig, Product};
 use crate::system::gpu_identity;
 use crate::system::nvml::calls::{Calls, Trouble};
 use crate::system::nvml::mig_ids;
@@ -98,6 +98,7 @@ impl<'a> Asked<'a> {
             pci,
             name: self.device_name(&device)?,
             memory_bytes: self.memory(&device)?,
+            product: self.product(&device)?,
             processes: self.processes(&device)?,
             mig: self.mig(&device, problems)?,
         })
@@ -128,6 +129,19 @@ impl<'a> Asked<'a> {
     fn memory(&self, device: &Device<'_>) -> Result<Option<u64>, Trouble> {
         let memory = detail(self.ask("nvmlDeviceGetMemoryInfo_v2", || device.memory_info()))?;
         Ok(memory.map(|memory| memory.total))
+    }
+
+    fn product(&self, device: &Device<'_>) -> Result<Product, Trouble> {
+        let brand = detail(self.ask("nvmlDeviceGetBrand", || device.brand()))?;
+        let capability = detail(self.ask("nvmlDeviceGetCudaComputeCapability", || {
+            device.cuda_compute_capability()
+        }))?;
+        let number = |part| u32::try_from(part).ok();
+        Ok(Product {
+            // The words of images' requirements are NVML's without spaces and in lower case.
+            brand: brand.map(|brand| format!("{brand:?}").to_ascii_lowercase()),
+            compute_capability: capability.and_then(|told| Some((number(told.major)?, number(told.minor)?))),
+        })
     }
 
     fn processes(&self, device: &Device<'_>) -> Result<Option<Vec<u32>>, Trouble> {

@@ -22,8 +22,12 @@ pub(super) struct Found {
 pub(super) fn survey(nvml: &Nvml, calls: &Calls) -> Result<Found, Trouble> {
     let driver_version = detail(calls.make("nvmlSystemGetDriverVersion", || nvml.sys_driver_version()))?;
     let count = calls.make("nvmlDeviceGetCount_v2", || nvml.device_count())?;
+    let cuda = detail(calls.make("nvmlSystemGetCudaDriverVersion_v2", || {
+        nvml.sys_cuda_driver_version()
+    }))?;
     let mut survey = Survey {
         driver_version,
+        cuda_version: cuda.and_then(cuda_parts),
         ..Survey::default()
     };
     let mut reopen = false;
@@ -58,6 +62,12 @@ pub(super) fn survey(nvml: &Nvml, calls: &Calls) -> Result<Found, Trouble> {
         }));
     set_repeated_mig_aside(&mut survey);
     Ok(Found { survey, reopen })
+}
+
+/// NVML counts 1000 a major version and 10 a minor one.
+fn cuda_parts(told: i32) -> Option<(u32, u32)> {
+    let told = u32::try_from(told).ok().filter(|told| *told > 0)?;
+    Some((told / 1000, told % 1000 / 10))
 }
 
 /// Sets MIG devices aside whose UUID another one has too, for the same reason as with whole GPUs.

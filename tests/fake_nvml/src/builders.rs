@@ -72,6 +72,8 @@ impl Gpu {
             uuid: format!("GPU-{}", uuid(u64::from(index))),
             pci: format!("0000:{:02x}:00.0", 0x0f + 8 * u64::from(index)),
             name: "NVIDIA H200".to_owned(),
+            brand: Some(14),
+            compute_capability: Some((9, 0)),
             numa_node: None,
             memory: Some(Memory {
                 total: H200_TOTAL,

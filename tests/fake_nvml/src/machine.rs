@@ -61,6 +61,12 @@ pub struct Gpu {
     /// Marketing name.
     #[serde(default = "default_name")]
     pub name: String,
+    /// NVML's number of the brand; none answers "not supported".
+    #[serde(default = "default_brand")]
+    pub brand: Option<u32>,
+    /// CUDA's compute capability, major and minor; none answers "not supported".
+    #[serde(default = "default_compute_capability")]
+    pub compute_capability: Option<(i32, i32)>,
     /// NUMA node; none when the machine has no such thing.
     #[serde(default)]
     pub numa_node: Option<u32>,
@@ -99,6 +105,15 @@ pub struct Gpu {
 
 fn default_name() -> String {
     "NVIDIA H200".to_owned()
+}
+
+// What an H200 says.
+const fn default_brand() -> Option<u32> {
+    Some(14)
+}
+
+const fn default_compute_capability() -> Option<(i32, i32)> {
+    Some((9, 0))
 }
 
 /// Bytes of GPU memory.

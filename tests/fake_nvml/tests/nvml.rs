@@ -7,7 +7,7 @@
 use fake_nvml::{Gpu, Level, Link, Machine, Process, Simulation, Utilization};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::InitFlags;
-use nvml_wrapper::enum_wrappers::device::{TemperatureSensor, TopologyLevel};
+use nvml_wrapper::enum_wrappers::device::{Brand, TemperatureSensor, TopologyLevel};
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use tempfile::TempDir;
@@ -63,6 +63,9 @@ fn every_getter_tells_what_the_machine_file_says() {
         assert_eq!(device.uuid().unwrap(), gpu.uuid);
         assert_eq!(device.minor_number().unwrap(), gpu.minor);
         assert_eq!(device.name().unwrap(), "NVIDIA H200");
+        assert_eq!(device.brand().unwrap(), Brand::Nvidia);
+        let capability = device.cuda_compute_capability().unwrap();
+        assert_eq!((capability.major, capability.minor), (9, 0));
         assert_eq!(device.power_usage().unwrap(), 76_540);
         assert_eq!(device.temperature(TemperatureSensor::Gpu).unwrap(), 31);
         assert_eq!(device.numa_node_id().unwrap(), gpu.index / 2);
@@ -138,6 +141,8 @@ fn what_a_gpu_cannot_do_is_not_supported() {
         power_mw: None,
         temperature_c: None,
         numa_node: None,
+        brand: None,
+        compute_capability: None,
         mig: None,
         ..machine.gpus[0].clone()
     };
@@ -152,6 +157,11 @@ fn what_a_gpu_cannot_do_is_not_supported() {
         Err(NvmlError::NotSupported)
     ));
     assert!(matches!(device.numa_node_id(), Err(NvmlError::NotSupported)));
+    assert!(matches!(device.brand(), Err(NvmlError::NotSupported)));
+    assert!(matches!(
+        device.cuda_compute_capability(),
+        Err(NvmlError::NotSupported)
+    ));
     assert!(matches!(device.mig_mode(), Err(NvmlError::NotSupported)));
     assert_eq!(device.mig_device_count().unwrap(), 0);
 }

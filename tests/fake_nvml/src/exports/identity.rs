@@ -5,7 +5,7 @@ use super::abi::{Buffer, Handle, Out};
 use super::layout::PciInfo;
 use crate::driver::{call_on, code, with_state};
 use crate::machine::{Gpu, Level};
-use std::ffi::{c_char, c_uint, c_ulong};
+use std::ffi::{c_char, c_int, c_uint, c_ulong};
 
 /// NVIDIA's vendor number behind the H200's device number, and a board's subsystem number.
 const PCI_DEVICE_ID: c_uint = 0x2335_10de;
@@ -92,6 +92,26 @@ fn characters<const N: usize>(text: &str) -> [c_char; N] {
         *place = byte.cast_signed();
     }
     field
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetBrand(device: Handle, brand: Out<c_uint>) -> c_uint {
+    call_on("nvmlDeviceGetBrand", device.value(), |_, unit| {
+        brand.put(unit.gpu.brand.ok_or(code::NOT_SUPPORTED)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetCudaComputeCapability(
+    device: Handle,
+    major: Out<c_int>,
+    minor: Out<c_int>,
+) -> c_uint {
+    call_on("nvmlDeviceGetCudaComputeCapability", device.value(), |_, unit| {
+        let (whole, part) = unit.gpu.compute_capability.ok_or(code::NOT_SUPPORTED)?;
+        major.put(whole)?;
+        minor.put(part)
+    })
 }
 
 #[unsafe(no_mangle)]
