@@ -3,7 +3,9 @@
 //!
 //! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
 //! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
+//! `bench driver-volume` compares ways to give containers the driver's files instead.
 
+mod driver_volume;
 mod start;
 mod stats;
 mod table;
@@ -37,7 +39,14 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|options| run(&options)) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.first().map(String::as_str) {
+        Some("driver-volume") => driver_volume::main(&arguments[1..]),
+        // What the former starts: not for people.
+        Some("driver-volume-container") => driver_volume::container(),
+        _ => options(&arguments).and_then(|options| run(&options)),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error}");
@@ -46,16 +55,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn options() -> Result<Options, Error> {
+fn options(arguments: &[String]) -> Result<Options, Error> {
     let mut options = Options {
         rounds: 10,
         json: None,
     };
-    for argument in std::env::args().skip(1) {
+    for argument in arguments {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE]",
+                "usage: bench [--rounds=N] [--json=FILE], or bench driver-volume",
             )
         };
         match argument.split_once('=') {
