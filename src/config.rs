@@ -21,6 +21,7 @@ pub use flags::MesosFlags;
 pub use keys::{KEYS, Key};
 pub use parameters::SharedParameters;
 
+use crate::domain::image::injection::DriverFilesPolicy;
 use crate::domain::selection::Selection;
 
 /// The settings of all modules of one process.
@@ -60,6 +61,18 @@ pub struct Config {
     pub process_check: bool,
     /// Whether containers without GPUs can open the control nodes too.
     pub control_nodes_for_all: bool,
+    /// Which containers with an image get the driver's files.
+    pub driver_files: DriverFilesPolicy,
+    /// Below which folder the driver's files are looked for.
+    pub driver_root: PathBuf,
+    /// A CDI specification that names the driver's files; none where they are searched for.
+    pub cdi_spec: Option<PathBuf>,
+    /// Whether an image's own `libcuda` may be used when it is newer than the driver's.
+    pub cuda_compat: bool,
+    /// Where driver files and device nodes for images are put together.
+    pub image_dir: PathBuf,
+    /// Whether what images require in `NVIDIA_REQUIRE_*` is checked.
+    pub nvidia_requirements: bool,
 }
 
 /// Whether this agent hands GPUs out, or only tells what Mesos's own isolator handed out.
@@ -113,6 +126,18 @@ impl Config {
             )?,
             process_check: values::switch("process_check", value("process_check"))?,
             control_nodes_for_all: values::switch("control_nodes_for_all", value("control_nodes_for_all"))?,
+            driver_files: values::driver_files("driver_files", value("driver_files"))?,
+            driver_root: values::path("driver_root", given.get("driver_root").unwrap_or("/"))?,
+            cdi_spec: given
+                .get("cdi_spec")
+                .map(|text| values::path("cdi_spec", text))
+                .transpose()?,
+            cuda_compat: values::newer("cuda_compat", value("cuda_compat"))?,
+            image_dir: match given.get("image_dir") {
+                Some(text) => values::path("image_dir", text)?,
+                None => values::below_flag("mesos-gpu", "runtime_dir", "/var/run/mesos", flags)?,
+            },
+            nvidia_requirements: values::switch("nvidia_requirements", value("nvidia_requirements"))?,
         })
     }
 }

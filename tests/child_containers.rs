@@ -17,6 +17,7 @@ fn own_cgroup(gpus: f64) -> ContainerConfig {
         container_info: Some(ContainerInfo {
             r#type: 2,
             linux_info,
+            ..ContainerInfo::default()
         }),
         ..config(gpus)
     }

@@ -242,7 +242,10 @@ fn an_images_own_device_order_stays_but_not_its_list_of_devices() {
         "NVIDIA_VISIBLE_DEVICES=all".to_owned(),
     ];
     let manifest = Some(ImageManifest {
-        config: Some(ImageConfig { env }),
+        config: Some(ImageConfig {
+            env,
+            ..ImageConfig::default()
+        }),
     });
     let config = ContainerConfig {
         docker: Some(Docker { manifest }),

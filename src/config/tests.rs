@@ -3,6 +3,8 @@
 
 use super::*;
 
+mod settings;
+
 fn pairs(parameters: &[(&str, &str)]) -> Vec<(String, String)> {
     parameters
         .iter()
@@ -46,6 +48,12 @@ fn without_parameters_everything_has_its_default() {
         health_interval: Duration::from_secs(10),
         process_check: true,
         control_nodes_for_all: false,
+        driver_files: DriverFilesPolicy::Asked,
+        driver_root: "/".into(),
+        cdi_spec: None,
+        cuda_compat: true,
+        image_dir: "/var/run/mesos/mesos-gpu".into(),
+        nvidia_requirements: true,
     };
     assert_eq!(default(), want);
 }
@@ -64,149 +72,6 @@ fn the_defaults_that_the_table_prints_are_the_real_ones() {
         let printed = KEYS.iter().find(|known| known.name == key).unwrap().default;
         assert!(printed.ends_with(&format!("else {value})")), "{printed}");
         assert_eq!(config(&[(key, value)], &[]).unwrap(), default());
-    }
-}
-
-#[test]
-fn every_parameter_reaches_its_setting() {
-    for (key, value, want) in [
-        (
-            "gpus",
-            "0-3,!2",
-            Config {
-                gpus: Selection::parse("0-3,!2").unwrap(),
-                ..default()
-            },
-        ),
-        (
-            "nvml_library",
-            "/a/libnvidia-ml.so.1",
-            Config {
-                nvml_library: Some("/a/libnvidia-ml.so.1".into()),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "500ms",
-            Config {
-                nvml_timeout: Duration::from_millis(500),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "1.5secs",
-            Config {
-                nvml_timeout: Duration::from_millis(1500),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "250us",
-            Config {
-                nvml_timeout: Duration::from_micros(250),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "7ns",
-            Config {
-                nvml_timeout: Duration::from_nanos(7),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "1hrs",
-            Config {
-                nvml_timeout: Duration::from_secs(3600),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "0.01days",
-            Config {
-                nvml_timeout: Duration::from_secs(864),
-                ..default()
-            },
-        ),
-        (
-            "discovery_wait",
-            "2mins",
-            Config {
-                discovery_wait: Duration::from_secs(120),
-                ..default()
-            },
-        ),
-        (
-            "discovery_wait",
-            "0ns",
-            Config {
-                discovery_wait: Duration::ZERO,
-                ..default()
-            },
-        ),
-        (
-            "proc_dir",
-            "/p/",
-            Config {
-                proc_dir: "/p".into(),
-                ..default()
-            },
-        ),
-        (
-            "dev_dir",
-            "/d",
-            Config {
-                dev_dir: "/d".into(),
-                ..default()
-            },
-        ),
-        (
-            "cgroups_root",
-            "/a/b/",
-            Config {
-                cgroups_root: "a/b".into(),
-                ..default()
-            },
-        ),
-        (
-            "cgroups_hierarchy",
-            "/c",
-            Config {
-                cgroups_hierarchy: "/c".into(),
-                ..default()
-            },
-        ),
-        (
-            "attributes",
-            "driver,model",
-            Config {
-                attributes: AttributeChoice {
-                    model: true,
-                    memory: false,
-                    driver: true,
-                },
-                ..default()
-            },
-        ),
-        (
-            "attributes",
-            "memory",
-            Config {
-                attributes: AttributeChoice {
-                    memory: true,
-                    ..AttributeChoice::default()
-                },
-                ..default()
-            },
-        ),
-    ] {
-        assert_eq!(config(&[(key, value)], &[]).as_ref(), Ok(&want), "{key}={value}");
     }
 }
 
@@ -244,6 +109,17 @@ fn a_wrong_value_is_refused_with_key_value_and_accepted_form() {
         ("attributes", "Model"),
         ("attributes", "model,model"),
         ("attributes", "none,model"),
+        ("driver_files", ""),
+        ("driver_files", "all"),
+        ("driver_files", "Asked"),
+        ("driver_root", "run/driver"),
+        ("driver_root", "/run/../"),
+        ("cdi_spec", "nvidia.yaml"),
+        ("cdi_spec", ""),
+        ("cuda_compat", "on"),
+        ("cuda_compat", "always"),
+        ("image_dir", "images"),
+        ("nvidia_requirements", "true"),
     ] {
         let error = config(&[(key, value)], &[]).unwrap_err();
         let text = error.to_string();
@@ -288,5 +164,26 @@ fn cgroup_settings_follow_the_agents_flags_and_may_not_contradict_them() {
     assert_eq!(
         error.to_string(),
         "the agent's --cgroups_hierarchy=\"here\" cannot be used; accepted: an absolute path without .."
+    );
+}
+
+#[test]
+fn images_are_fitted_below_the_agents_runtime_dir() {
+    for (parameters, argv, want) in [
+        (&[][..], &[][..], "/var/run/mesos/mesos-gpu"),
+        (&[], &["--runtime_dir=/r/"], "/r/mesos-gpu"),
+        (&[("image_dir", "/i")], &["--runtime_dir=/r"], "/i"),
+        (&[("image_dir", "/i")], &["--runtime_dir=r"], "/i"),
+    ] {
+        assert_eq!(
+            config(parameters, argv).unwrap().image_dir,
+            PathBuf::from(want),
+            "{argv:?}"
+        );
+    }
+    let error = config(&[], &["--runtime_dir=r"]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the agent's --runtime_dir=\"r\" cannot be used; accepted: an absolute path without .."
     );
 }

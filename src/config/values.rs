@@ -8,6 +8,7 @@ use super::Mode;
 use super::error::{ConfigError, ConfigErrorKind, quoted};
 use super::flags::MesosFlags;
 use super::keys::{self, Given};
+use crate::domain::image::injection::DriverFilesPolicy;
 use crate::domain::selection::{Selection, SelectionError};
 
 /// Whether a duration may be zero.
@@ -81,6 +82,50 @@ pub(super) fn switch(key: &str, text: &str) -> Result<bool, ConfigError> {
             keys::SWITCH,
         )),
     }
+}
+
+/// Reads which containers get the driver's files.
+pub(super) fn driver_files(key: &str, text: &str) -> Result<DriverFilesPolicy, ConfigError> {
+    match text {
+        "never" => Ok(DriverFilesPolicy::Never),
+        "gpus" => Ok(DriverFilesPolicy::WithGpus),
+        "asked" => Ok(DriverFilesPolicy::Asked),
+        _ => Err(ConfigError::wrong_value(
+            key,
+            text,
+            "it is none of them",
+            keys::DRIVER_FILES,
+        )),
+    }
+}
+
+/// Reads whether something is used when it is newer.
+pub(super) fn newer(key: &str, text: &str) -> Result<bool, ConfigError> {
+    match text {
+        "newer" => Ok(true),
+        "never" => Ok(false),
+        _ => Err(ConfigError::wrong_value(key, text, "it is neither", keys::NEWER)),
+    }
+}
+
+/// The path of a folder in a folder that a flag of the agent names.
+pub(super) fn below_flag(
+    folder: &str,
+    flag: &str,
+    mesos_default: &str,
+    flags: &MesosFlags,
+) -> Result<PathBuf, ConfigError> {
+    let text = flags.read(flag)?.unwrap_or(mesos_default);
+    let parent = path(flag, text).map_err(|_| unusable_flag(flag, text, keys::PATH))?;
+    Ok(parent.join(folder))
+}
+
+fn unusable_flag(flag: &str, text: &str, form: &str) -> ConfigError {
+    let text = format!(
+        "the agent's --{flag}={} cannot be used; accepted: {form}",
+        quoted(text)
+    );
+    ConfigError::new(ConfigErrorKind::WrongValue, text)
 }
 
 /// Reads an absolute path.
@@ -162,11 +207,7 @@ pub(super) fn agreed<T: PartialEq>(
             } else {
                 keys::PATH
             };
-            let text = format!(
-                "the agent's --{key}={} cannot be used; accepted: {form}",
-                quoted(text)
-            );
-            ConfigError::new(ConfigErrorKind::WrongValue, text)
+            unusable_flag(key, text, form)
         });
     };
     let value = read(key, text)?;

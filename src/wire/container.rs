@@ -85,6 +85,20 @@ pub struct ImageConfig {
     /// The image's environment, `NAME=value` each.
     #[prost(string, repeated, tag = "3")]
     pub env: Vec<String>,
+    /// The image's labels.
+    #[prost(message, repeated, tag = "9")]
+    pub labels: Vec<ImageLabel>,
+}
+
+/// `docker.spec.v1.ImageManifest.Config.LabelsEntry`.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct ImageLabel {
+    /// Its key.
+    #[prost(string, optional, tag = "1")]
+    pub key: Option<String>,
+    /// Its value.
+    #[prost(string, optional, tag = "2")]
+    pub value: Option<String>,
 }
 
 /// `mesos.ContainerInfo`.
@@ -93,9 +107,20 @@ pub struct ContainerInfo {
     /// 1: Docker, 2: Mesos.
     #[prost(int32, required, tag = "1")]
     pub r#type: i32,
+    /// What is mounted into the container.
+    #[prost(message, repeated, tag = "2")]
+    pub volumes: Vec<Volume>,
     /// What concerns Linux only.
     #[prost(message, optional, tag = "8")]
     pub linux_info: Option<LinuxInfo>,
+}
+
+/// `mesos.Volume`.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct Volume {
+    /// Where, absolute in the container or relative to its sandbox.
+    #[prost(string, required, tag = "1")]
+    pub container_path: String,
 }
 
 /// `mesos.LinuxInfo`.
@@ -169,17 +194,27 @@ mod tests {
 
     #[test]
     fn a_container_config_is_read_by_number() {
+        let image = [
+            field(3, b"A=b"),
+            field(9, b"\x0a\x01k\x12\x01v"),
+            field(9, b"\x0a\x01l"),
+        ]
+        .concat(); // env, labels
+        let volume = field(2, b"\x18\x01\x0a\x02/c\x12\x02/h"); // mode, container path, host path
         let bytes = [
             field(3, b"/s"),                                                      // directory
             field(4, b"root"),                                                    // user
             field(5, b"/r"),                                                      // rootfs
-            field(7, &field(1, &field(9, &field(3, b"A=b")))), // docker, manifest, config, env
+            field(7, &field(1, &field(9, &image))),                               // docker, manifest, config
             field(8, &[field(1, b"\x0a\x01x"), field(8, b"\x0a\x01f")].concat()), // executor
-            field(9, &[field(1, b"n"), field(2, b"\x0a\x01t")].concat()), // task
-            field(11, b"\x1a\x01c"),                           // command: not declared
-            field(12, &[b"\x08\x02".to_vec(), field(8, b"\x40\x00")].concat()), // container, Linux, share_cgroups
-            field(13, b"\x0a\x04gpus\x10\x00"),                                 // resource
-            b"\x70\x02".to_vec(),                                               // class
+            field(9, &[field(1, b"n"), field(2, b"\x0a\x01t")].concat()),         // task
+            field(11, b"\x1a\x01c"),                                              // command: not declared
+            field(
+                12,
+                &[b"\x08\x02".to_vec(), volume, field(8, b"\x40\x00")].concat(),
+            ), // container, Linux, share_cgroups
+            field(13, b"\x0a\x04gpus\x10\x00"),                                   // resource
+            b"\x70\x02".to_vec(),                                                 // class
         ]
         .concat();
         let config: ContainerConfig = decode("ContainerConfig", &bytes).unwrap();
@@ -190,6 +225,18 @@ mod tests {
         assert_eq!(config.rootfs.as_deref(), Some("/r"));
         let docker = config.docker.clone().unwrap().manifest.unwrap().config.unwrap();
         assert_eq!(docker.env, ["A=b"]);
+        let labels = docker
+            .labels
+            .iter()
+            .map(|label| (label.key.as_deref(), label.value.as_deref()));
+        assert_eq!(
+            labels.collect::<Vec<_>>(),
+            [(Some("k"), Some("v")), (Some("l"), None)]
+        );
+        assert_eq!(
+            config.container_info.clone().unwrap().volumes[0].container_path,
+            "/c"
+        );
         let executor = config.executor_info.clone().unwrap();
         assert_eq!(
             (
