@@ -5,6 +5,7 @@
 pub mod cgroup_v1;
 pub mod checkpoint_file;
 pub mod dev_nodes;
+pub mod driver_files;
 pub mod driver_proc;
 mod gpu_identity;
 pub mod mesos_flags;
