@@ -5,6 +5,7 @@
 pub mod cgroup_v1;
 pub mod checkpoint_file;
 pub mod dev_nodes;
+pub mod driver_files;
 pub mod driver_proc;
 pub mod driver_volume;
 mod gpu_identity;
