@@ -11,6 +11,7 @@ pub mod gpu;
 pub mod inventory;
 pub mod launch_plan;
 pub mod ledger;
+pub mod loader_cache;
 pub mod metrics;
 pub mod mount;
 pub mod placement;

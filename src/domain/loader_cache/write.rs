@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Writes a loader cache, so that no program of an image has to be run for it. The new form alone: every C library since
+//! 2002 reads it.
+
+use super::layout::{
+    ENTRY, EXTENSION_HEADER, EXTENSION_MAGIC, HEADER, HWCAPS_TAG, LITTLE_ENDIAN, MAGIC, SECTION,
+};
+use super::{CacheError, Contents, Entry, contents, order};
+use std::collections::{HashMap, HashSet};
+
+/// A cache of the entries of `cache`, if one is given that can be read, and of `added`. Of the same name the added ones come
+/// first, in their order, so the loader takes them.
+///
+/// # Errors
+/// An added entry that no loader could use; more than a cache can hold.
+pub fn with_added(cache: Option<&[u8]>, added: &[Entry]) -> Result<Vec<u8>, CacheError> {
+    for entry in added {
+        check(entry)?;
+    }
+    let found = cache.and_then(|bytes| contents(bytes).ok());
+    let Contents { entries, hwcaps } = found.unwrap_or(Contents {
+        entries: Vec::new(),
+        hwcaps: Vec::new(),
+    });
+    let mut seen = HashSet::new();
+    let mut all: Vec<&Entry> = added
+        .iter()
+        .chain(&entries)
+        .filter(|entry| seen.insert(*entry))
+        .collect();
+    // Stable: the loader takes the first of a name, so among equals the order is a choice.
+    all.sort_by(|left, right| order::compare(&left.name, &right.name));
+    write(&all, &hwcaps)
+}
+
+fn check(entry: &Entry) -> Result<(), CacheError> {
+    let Entry { name, path, .. } = entry;
+    let good_name = !name.is_empty() && !name.contains(['/', '\0']);
+    let good_path = path.starts_with('/') && !path.contains('\0');
+    // Its number would be one of the other cache's list.
+    if good_name && good_path && !entry.is_named_hwcap() {
+        return Ok(());
+    }
+    Err(CacheError::Added {
+        name: name.clone(),
+        path: path.clone(),
+    })
+}
+
+fn write(entries: &[&Entry], hwcaps: &[String]) -> Result<Vec<u8>, CacheError> {
+    let mut strings = Strings::new(HEADER + ENTRY * entries.len());
+    let mut table = Vec::new();
+    for entry in entries {
+        let path = strings.put(&entry.path)?;
+        let name = match entry.path.strip_suffix(&entry.name) {
+            Some(before) => path + word(before.len())?,
+            None => strings.put(&entry.name)?,
+        };
+        table.extend(entry.flags.to_le_bytes());
+        table.extend(name.to_le_bytes());
+        table.extend(path.to_le_bytes());
+        table.extend(entry.os_version.to_le_bytes());
+        table.extend(entry.hwcap.to_le_bytes());
+    }
+    let mut names = Vec::new();
+    for name in hwcaps {
+        names.extend(strings.put(name)?.to_le_bytes());
+    }
+    let extension = if hwcaps.is_empty() {
+        0
+    } else {
+        strings.end().next_multiple_of(4)
+    };
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(word(entries.len())?.to_le_bytes());
+    bytes.extend(word(strings.bytes.len())?.to_le_bytes());
+    bytes.extend([LITTLE_ENDIAN, 0, 0, 0]);
+    bytes.extend(word(extension)?.to_le_bytes());
+    bytes.resize(HEADER, 0);
+    bytes.extend(table);
+    bytes.extend(strings.bytes);
+    if extension != 0 {
+        bytes.resize(extension, 0);
+        // One section, which follows at once.
+        let at = extension + EXTENSION_HEADER + SECTION;
+        let head = [EXTENSION_MAGIC, 1, HWCAPS_TAG, 0, word(at)?, word(names.len())?];
+        bytes.extend(head.iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(names);
+    }
+    Ok(bytes)
+}
+
+/// Each text once.
+struct Strings<'a> {
+    start: usize,
+    bytes: Vec<u8>,
+    places: HashMap<&'a str, u32>,
+}
+
+impl<'a> Strings<'a> {
+    fn new(start: usize) -> Self {
+        Self {
+            start,
+            bytes: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    fn end(&self) -> usize {
+        self.start + self.bytes.len()
+    }
+
+    fn put(&mut self, text: &'a str) -> Result<u32, CacheError> {
+        if let Some(place) = self.places.get(text) {
+            return Ok(*place);
+        }
+        let place = word(self.end())?;
+        // With the end in range, every offset into the text is.
+        word(self.end() + text.len() + 1)?;
+        self.bytes.extend(text.as_bytes());
+        self.bytes.push(0);
+        self.places.insert(text, place);
+        Ok(place)
+    }
+}
+
+fn word(number: usize) -> Result<u32, CacheError> {
+    u32::try_from(number).map_err(|_| CacheError::TooLarge)
+}
