@@ -5,10 +5,14 @@
 pub mod cgroup_v1;
 pub mod checkpoint_file;
 pub mod dev_nodes;
+pub mod device_copies;
 pub mod driver_files;
+pub mod driver_params;
 pub mod driver_proc;
 pub mod driver_volume;
 mod gpu_identity;
+pub mod image_fit;
+pub mod image_root;
 pub mod mesos_flags;
 pub mod metrics_file;
 pub mod module_loader;

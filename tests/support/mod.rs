@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod module_loader;
 pub mod nvml;
 pub mod own_cgroup;
+pub mod own_mounts;
 pub mod simulated_nvml;
 
 pub use checkpoint::FakeCheckpoint;
