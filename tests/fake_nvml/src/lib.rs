@@ -6,6 +6,7 @@
 //! - `libnvidia-ml.so.1`: this crate as a shared library. It reads the file again whenever it changes, so a running agent
 //!   sees GPUs vanish, appear, be renumbered, slow down or hang;
 //! - `/proc/driver/nvidia` and the device nodes, laid out by [`Simulation`] in a folder of the test's own;
+//! - the driver's user-space files, laid out by [`DriverTree`];
 //! - [`enter`], which puts that folder over `/dev` and `/proc/driver` in a private mount namespace.
 //!
 //! ```no_run
@@ -23,6 +24,7 @@
 
 mod builders;
 mod driver;
+mod driver_tree;
 mod exports;
 mod fault;
 mod handles;
@@ -34,8 +36,9 @@ mod namespace;
 mod simulation;
 mod skip;
 
+pub use driver_tree::{DriverFiles, DriverTree};
 pub use library::{built_library, install_library};
-pub use loader_cache::trimmed_loader_cache;
+pub use loader_cache::{trimmed_loader_cache, trimmed_loader_cache_with};
 pub use machine::{
     Event, Fault, Gpu, KernelModule, Level, Link, Machine, Majors, Memory, Mig, MigInstance, Process,
     Utilization,

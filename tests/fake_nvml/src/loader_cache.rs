@@ -6,7 +6,7 @@
 use crate::machine_file::{failed, replace};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Writes to `destination` a cache of this machine's libraries that Mesos 1.11 can read, to be put over
@@ -15,10 +15,19 @@ use std::process::Command;
 /// # Errors
 /// `ldconfig` is missing or fails, or writes a layout that is not known here.
 pub fn trimmed_loader_cache(destination: &Path) -> io::Result<()> {
+    trimmed_loader_cache_with(destination, &[])
+}
+
+/// The same with the libraries of more folders, for example those of [`crate::DriverFiles`].
+///
+/// # Errors
+/// As [`trimmed_loader_cache`].
+pub fn trimmed_loader_cache_with(destination: &Path, folders: &[PathBuf]) -> io::Result<()> {
     let mut raw = destination.as_os_str().to_owned();
     raw.push(".whole");
     let raw = Path::new(&raw);
-    let written = run_ldconfig(raw).and_then(|()| fs::read(raw).map_err(|e| failed("read", raw, &e)));
+    let written =
+        run_ldconfig(raw, folders).and_then(|()| fs::read(raw).map_err(|e| failed("read", raw, &e)));
     let removed = fs::remove_file(raw);
     let whole = written?;
     removed.map_err(|e| failed("remove", raw, &e))?;
@@ -31,13 +40,16 @@ pub fn trimmed_loader_cache(destination: &Path) -> io::Result<()> {
     replace(destination, &trimmed)
 }
 
-fn run_ldconfig(cache: &Path) -> io::Result<()> {
+fn run_ldconfig(cache: &Path, folders: &[PathBuf]) -> io::Result<()> {
     // Not on the path of ordinary users.
     let program = ["/sbin/ldconfig", "/usr/sbin/ldconfig"]
         .into_iter()
         .find(|file| Path::new(file).exists());
     let mut command = Command::new(program.unwrap_or("ldconfig"));
-    command.args(["-X", "-c", "compat", "-C"]).arg(cache);
+    command
+        .args(["-X", "-c", "compat", "-C"])
+        .arg(cache)
+        .args(folders);
     let output = command
         .output()
         .map_err(|e| failed("run ldconfig for", cache, &e))?;

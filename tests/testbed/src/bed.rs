@@ -4,6 +4,7 @@
 mod agent;
 mod agent_builder;
 pub mod cgroups;
+pub mod images;
 pub(crate) mod launcher;
 mod loader;
 mod master;
@@ -76,6 +77,12 @@ impl Testbed {
             places.find(|place| place.is_file()),
             "find the testbed program (cargo build -p mesos-gpu-testbed makes it)",
         )
+    }
+
+    /// The program that says what it sees in an image, to be put into one (see [`crate::image_probe`]).
+    pub fn image_probe() -> Result<PathBuf, Error> {
+        let program = Self::program()?.with_file_name("image-probe");
+        existing(Some(program), "find the image probe beside the testbed program")
     }
 
     /// The module library of mesos-gpu that cargo built together with the testbed.

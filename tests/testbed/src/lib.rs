@@ -21,6 +21,8 @@ pub mod error;
 pub mod execute;
 pub mod executor;
 pub mod http;
+pub mod image_name;
+pub mod image_probe;
 pub mod mesos_text;
 mod native;
 pub mod operator;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How to start an agent: Mesos's flags with defaults that keep it from every other agent on the machine.
 
+mod images;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +30,9 @@ pub struct AgentBuilder {
     library: Option<PathBuf>,
     modules: Vec<serde_json::Value>,
     machine: Option<fake_nvml::Machine>,
-    loader_cache: bool,
+    /// More folders of its loader cache; none for no cache of its own.
+    driver_libraries: Option<Vec<PathBuf>>,
+    images: images::Images,
     repository: bool,
     user: Option<(u32, u32)>,
 }
@@ -42,7 +46,8 @@ impl AgentBuilder {
             library: None,
             modules: Vec::new(),
             machine: None,
-            loader_cache: false,
+            driver_libraries: None,
+            images: images::Images::default(),
             repository: false,
             user: None,
         }
@@ -112,7 +117,7 @@ impl AgentBuilder {
 
     /// Gives the simulated machine a loader cache that Mesos's own `gpu/nvidia` can read.
     pub fn loader_cache(mut self) -> Self {
-        self.loader_cache = true;
+        self.driver_libraries.get_or_insert_default();
         self
     }
 
@@ -135,7 +140,7 @@ impl AgentBuilder {
             Some(machine) => Some(Simulated::lay_out(
                 &folder.join("machine"),
                 &machine,
-                self.loader_cache,
+                self.driver_libraries.as_deref(),
             )?),
             None => None,
         };
@@ -201,13 +206,12 @@ impl AgentBuilder {
             ));
         }
         let is_set = |name: &str| self.flags.iter().any(|(set, _)| set == name);
-        let defaults = flags
-            .into_iter()
-            .filter(|(name, _)| !is_set(name))
-            .map(|(name, value)| format!("--{name}={value}"));
-        Ok(defaults
-            .chain(self.flags.iter().map(|(name, value)| format!("--{name}={value}")))
-            .collect())
+        let defaults = flags.into_iter().filter(|(name, _)| !is_set(name));
+        let mut all: Vec<_> = defaults.map(|(name, value)| (name.to_owned(), value)).collect();
+        all.extend(self.flags.iter().cloned());
+        self.images.add_to(&mut all);
+        let written = all.iter().map(|(name, value)| format!("--{name}={value}"));
+        Ok(written.collect())
     }
 
     /// The program and the base: the test's own, or copies that another user may read.

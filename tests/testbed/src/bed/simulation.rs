@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An agent's simulated NVIDIA machine, and what its process must be told to find it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fake_nvml::{Machine, Simulation};
 
@@ -12,13 +12,17 @@ use crate::program::SIMULATION;
 pub(super) struct Simulated(Simulation);
 
 impl Simulated {
-    /// Lays it out in `folder`.
-    pub(super) fn lay_out(folder: &Path, machine: &Machine, loader_cache: bool) -> Result<Self, Error> {
+    /// Lays it out in `folder`, with a loader cache of its own where there are folders for one.
+    pub(super) fn lay_out(
+        folder: &Path,
+        machine: &Machine,
+        cached: Option<&[PathBuf]>,
+    ) -> Result<Self, Error> {
         let tried = || format!("lay out a machine in {}", folder.display());
         std::fs::create_dir_all(folder).tried(tried)?;
         let simulation = Simulation::lay_out(folder, machine).tried(tried)?;
-        if loader_cache {
-            fake_nvml::trimmed_loader_cache(&simulation.loader_cache()).tried(tried)?;
+        if let Some(folders) = cached {
+            fake_nvml::trimmed_loader_cache_with(&simulation.loader_cache(), folders).tried(tried)?;
         }
         Ok(Self(simulation))
     }

@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 
 use serde_json::{Map, Value, json};
 
+use crate::image_name::ImageName;
 use crate::resources;
 
 /// A container to start.
@@ -26,8 +27,8 @@ pub struct LaunchContainer {
     pub env: Vec<(String, String)>,
     /// Whether a nested container lives in its parent's cgroups; `None` leaves Mesos's default (it does).
     pub share_cgroups: Option<bool>,
-    /// Name of a Docker image to run in.
-    pub image: Option<String>,
+    /// The image to run in.
+    pub image: Option<ImageName>,
 }
 
 impl LaunchContainer {
@@ -59,9 +60,9 @@ impl LaunchContainer {
         self
     }
 
-    /// Runs in a Docker image.
-    pub fn image(mut self, name: &str) -> Self {
-        self.image = Some(name.to_owned());
+    /// Runs in an image.
+    pub fn image(mut self, name: impl Into<ImageName>) -> Self {
+        self.image = Some(name.into());
         self
     }
 
@@ -83,9 +84,8 @@ impl LaunchContainer {
         if let Some(share) = self.share_cgroups {
             info.insert("linux_info".to_owned(), json!({"share_cgroups": share}));
         }
-        if let Some(name) = &self.image {
-            let image = json!({"type": "DOCKER", "docker": {"name": name}});
-            info.insert("mesos".to_owned(), json!({"image": image}));
+        if let Some(image) = &self.image {
+            info.insert("mesos".to_owned(), image.mesos_info());
         }
         if !info.is_empty() {
             info.insert("type".to_owned(), json!("MESOS"));

@@ -7,6 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::Offer;
+use crate::image_name::ImageName;
 use crate::resources;
 
 /// A task to start.
@@ -17,7 +18,7 @@ pub struct Task {
     arguments: Option<Vec<String>>,
     resources: Vec<Value>,
     env: Vec<(String, String)>,
-    image: Option<String>,
+    image: Option<ImageName>,
     share_cgroups: Option<bool>,
     executor: Option<ExecutorSpec>,
     kill_grace: Option<f64>,
@@ -73,9 +74,9 @@ impl Task {
         self
     }
 
-    /// Runs in a Docker image, in Mesos's own containerizer.
-    pub fn image(mut self, name: &str) -> Self {
-        self.image = Some(name.to_owned());
+    /// Runs in an image, in Mesos's own containerizer.
+    pub fn image(mut self, name: impl Into<ImageName>) -> Self {
+        self.image = Some(name.into());
         self
     }
 
@@ -121,9 +122,8 @@ impl Task {
 
     fn container_info(&self) -> Option<Value> {
         let mut info = Map::new();
-        if let Some(name) = &self.image {
-            let image = json!({"type": "DOCKER", "docker": {"name": name}});
-            info.insert("mesos".to_owned(), json!({"image": image}));
+        if let Some(image) = &self.image {
+            info.insert("mesos".to_owned(), image.mesos_info());
         }
         if let Some(share) = self.share_cgroups {
             info.insert("linux_info".to_owned(), json!({"share_cgroups": share}));
@@ -147,6 +147,7 @@ pub struct ExecutorSpec {
     command: Option<String>,
     resources: Vec<Value>,
     env: Vec<(String, String)>,
+    image: Option<ImageName>,
 }
 
 impl ExecutorSpec {
@@ -177,6 +178,12 @@ impl ExecutorSpec {
         self
     }
 
+    /// Runs in an image (custom executors only: the default executor's tasks have images, not itself).
+    pub fn image(mut self, name: impl Into<ImageName>) -> Self {
+        self.image = Some(name.into());
+        self
+    }
+
     fn of_kind(id: &str, kind: &'static str) -> Self {
         Self {
             id: id.to_owned(),
@@ -184,6 +191,7 @@ impl ExecutorSpec {
             command: None,
             resources: Vec::new(),
             env: Vec::new(),
+            image: None,
         }
     }
 
@@ -196,6 +204,9 @@ impl ExecutorSpec {
         });
         if let Some(command) = &self.command {
             info["command"] = command_info(command, None, &self.env);
+        }
+        if let Some(image) = &self.image {
+            info["container"] = json!({"type": "MESOS", "mesos": image.mesos_info()});
         }
         info
     }
