@@ -11,6 +11,7 @@ pub mod health;
 pub mod machine;
 pub mod mailbox;
 pub mod metrics;
+pub mod products;
 pub mod release;
 pub mod reply;
 pub mod state;

@@ -71,6 +71,8 @@ pub struct Config {
     pub cuda_compat: bool,
     /// Where driver files and device nodes for images are put together.
     pub image_dir: PathBuf,
+    /// The agent's `--sandbox_directory`: where it mounts the sandbox inside an image.
+    pub sandbox_directory: String,
     /// Whether what images require in `NVIDIA_REQUIRE_*` is checked.
     pub nvidia_requirements: bool,
 }
@@ -137,6 +139,10 @@ impl Config {
                 Some(text) => values::path("image_dir", text)?,
                 None => values::below_flag("mesos-gpu", "runtime_dir", "/var/run/mesos", flags)?,
             },
+            sandbox_directory: flags
+                .read("sandbox_directory")?
+                .unwrap_or("/mnt/mesos/sandbox")
+                .to_owned(),
             nvidia_requirements: values::switch("nvidia_requirements", value("nvidia_requirements"))?,
         })
     }

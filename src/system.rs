@@ -13,6 +13,7 @@ pub mod driver_volume;
 mod gpu_identity;
 pub mod image_fit;
 pub mod image_root;
+pub mod images;
 pub mod mesos_flags;
 pub mod metrics_file;
 pub mod module_loader;

@@ -64,6 +64,11 @@ fn prove(what: &str, scratch: &Path, attacks: &[(Attack, &str)], read_only: bool
         before == after,
         "{what}: outside is changed: {before:#?} {after:#?}"
     );
+    if !read_only {
+        for (attack, place) in attacks {
+            target.take_away(*attack, place);
+        }
+    }
     match outcome {
         Ok(_) => true,
         Err(why) => {
@@ -110,11 +115,14 @@ fn of_image(number: usize) -> Vec<(Attack, &'static str)> {
 fn sixty_four_hostile_images_change_nothing_outside() {
     let (mut fitted, mut refused) = (0, 0);
     let host = of_the_host();
+    // Without mounts of its own, which it says once, the test still sees what is made outside.
+    let mounts = in_own_mounts(|_| ()).is_some();
     for number in 0..IMAGES {
         let (attacks, read_only) = (of_image(number), number % 16 == 15);
         let what = format!("image {number}, {attacks:?}, read-only: {read_only}");
-        let proven = in_own_mounts(|scratch| prove(&what, scratch, &attacks, read_only, true));
-        // Without mounts of its own, the test still sees what is made outside.
+        let proven = mounts
+            .then(|| in_own_mounts(|scratch| prove(&what, scratch, &attacks, read_only, true)))
+            .flatten();
         let fits = proven.unwrap_or_else(|| {
             let scratch = tempfile::tempdir().unwrap();
             prove(&what, scratch.path(), &attacks, false, false)
@@ -185,6 +193,9 @@ fn a_path_joined_as_text_is_caught() {
             let _ = fs::create_dir_all(&joined);
         }
         caught += usize::from(listing(scratch.path(), &root) != before);
+        for (attack, place) in of_image(number) {
+            target.take_away(attack, place);
+        }
     }
     println!("{caught} of {IMAGES} images lead a joined path out");
     assert!(caught > 0);

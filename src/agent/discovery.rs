@@ -109,6 +109,7 @@ fn ask(state: &mut State) {
 fn enrich(state: &mut State, answer: Result<Survey, NvmlFailure>) {
     match &answer {
         Ok(survey) => {
+            state.products.learn(survey);
             let later = from_survey(survey.clone());
             for problem in later
                 .problems

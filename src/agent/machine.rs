@@ -5,6 +5,7 @@ use crate::ports::checkpoint::Checkpoint;
 use crate::ports::dev_nodes::DevNodes;
 use crate::ports::device_cgroup::DeviceCgroup;
 use crate::ports::driver_proc::DriverProc;
+use crate::ports::images::Images;
 use crate::ports::metrics::Metrics;
 use crate::ports::module_loader::ModuleLoader;
 use crate::ports::nvml::Nvml;
@@ -23,6 +24,8 @@ pub struct Machine {
     pub cgroup: Result<Box<dyn DeviceCgroup>, String>,
     /// Makes nodes that the driver makes on demand.
     pub modules: Arc<dyn ModuleLoader>,
+    /// What fits images.
+    pub images: Box<dyn Images>,
     /// Where its numbers go.
     pub metrics: Box<dyn Metrics>,
     /// What outlives the agent.

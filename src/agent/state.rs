@@ -6,6 +6,7 @@ use crate::agent::machine::Machine;
 use crate::agent::mailbox::{Job, Mailbox};
 use crate::agent::metrics::{self, Published};
 use crate::agent::panic_text;
+use crate::agent::products::Products;
 use crate::agent::release::{self, Release};
 use crate::agent::reply::Reply;
 use crate::agent::timers::Timers;
@@ -13,6 +14,7 @@ use crate::agent::waiting::Queue;
 use crate::config::Mode;
 use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
+use crate::domain::image::injection::DriverFilesPolicy;
 use crate::domain::inventory::Inventory;
 use crate::domain::ledger::Ledger;
 use crate::domain::record::{Advertised, Record};
@@ -28,8 +30,12 @@ pub struct Container {
     pub watch: Option<Reply<Vec<u8>>>,
     /// The executor it was made for, when it was made for one.
     pub executor: Option<Executor>,
+    /// Its first process, once there is one.
+    pub pid: Option<u32>,
     /// What a child was given of the grant above it; none when it shares all of that.
     pub given: Option<Vec<UnitId>>,
+    /// How programs in it find the driver, where its image was fitted with that.
+    pub driver_environment: Vec<(String, String)>,
     /// How many GPUs it shall keep, while children still use more than that.
     pub target: Option<usize>,
     /// Whether it was there before this agent, and Mesos has not told since what it has.
@@ -53,6 +59,32 @@ pub struct Patience {
     pub check_processes: bool,
     /// Whether containers without GPUs can open the control nodes too.
     pub control_nodes_for_all: bool,
+}
+
+/// What containers with an image get.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageSettings {
+    /// Which of them get the driver's files.
+    pub driver_files: DriverFilesPolicy,
+    /// Whether an image's own `libcuda` may be used when it is newer than the driver's.
+    pub cuda_compat: bool,
+    /// Whether what images require is checked.
+    pub requirements: bool,
+    /// Where Mesos mounts the sandbox inside an image.
+    pub sandbox: String,
+}
+
+/// What an agent is told at its start and keeps to.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The agent's cgroup root, below each hierarchy.
+    pub cgroups_root: String,
+    /// How patient it is.
+    pub patience: Patience,
+    /// What it is for.
+    pub mode: Mode,
+    /// What images get.
+    pub images: ImageSettings,
 }
 
 /// The books of one agent and its machine.
@@ -81,6 +113,10 @@ pub struct State {
     pub patience: Patience,
     /// What it is for.
     pub mode: Mode,
+    /// What images get.
+    pub images: ImageSettings,
+    /// What NVML told of the products that the GPUs are.
+    pub products: Products,
     /// The way to this thread.
     pub mailbox: Mailbox,
     /// What hooks may read.
@@ -99,10 +135,9 @@ impl State {
         machine: Machine,
         inventory: Inventory,
         advertised: Advertised,
-        settings: (String, Patience, Mode),
+        settings: Settings,
         mailbox: Mailbox,
     ) -> Self {
-        let (cgroups_root, patience, mode) = settings;
         let board = Board::default();
         board.show_units(inventory.units().to_vec());
         Self {
@@ -114,10 +149,12 @@ impl State {
             look_is_due: false,
             waiting: Queue::default(),
             containers: BTreeMap::new(),
-            cgroups_root,
+            cgroups_root: settings.cgroups_root,
             recovered: false,
-            patience,
-            mode,
+            patience: settings.patience,
+            mode: settings.mode,
+            images: settings.images,
+            products: Products::default(),
             mailbox,
             board,
             published: Published::default(),

@@ -6,7 +6,7 @@ use crate::agent::board::Board;
 use crate::agent::discovery::{self, Discovery, Source, describe, discover};
 use crate::agent::machine::Machine;
 use crate::agent::mailbox::mailbox;
-use crate::agent::state::{Patience, State};
+use crate::agent::state::{ImageSettings, Patience, Settings, State};
 use crate::config::flags::MesosFlags;
 use crate::config::{Config, Mode, rules};
 use crate::domain::gpu::UnitId;
@@ -20,7 +20,9 @@ use crate::ports::device_cgroup::DeviceCgroup;
 use crate::system::cgroup_v1::DevicesHierarchy;
 use crate::system::checkpoint_file::CheckpointFile;
 use crate::system::dev_nodes::DevDir;
+use crate::system::driver_files::DriverSearch;
 use crate::system::driver_proc::ProcDriver;
+use crate::system::images::ImagesThread;
 use crate::system::metrics_file::MetricsFile;
 use crate::system::module_loader::{DEFAULT_LIMIT, DEFAULT_PROGRAM, NvidiaModprobe};
 use crate::system::nvml::NvmlThread;
@@ -72,6 +74,7 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
         nodes: Box::new(nodes),
         cgroup,
         modules: Arc::new(NvidiaModprobe::new(DEFAULT_PROGRAM.into(), DEFAULT_LIMIT)),
+        images: Box::new(images(&config)?),
         metrics: Box::new(MetricsFile::new(config.metrics_file.clone())),
         checkpoint: Box::new(checkpoint),
     };
@@ -84,7 +87,17 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
     };
     let (mailbox, inbox) = mailbox();
     let (count, driver_version) = (advertised.units.len(), inventory.driver_version.clone());
-    let settings = (config.cgroups_root.clone(), patience, config.mode);
+    let settings = Settings {
+        cgroups_root: config.cgroups_root.clone(),
+        patience,
+        mode: config.mode,
+        images: ImageSettings {
+            driver_files: config.driver_files,
+            cuda_compat: config.cuda_compat,
+            requirements: config.nvidia_requirements,
+            sandbox: config.sandbox_directory.clone(),
+        },
+    };
     let state = State::new(machine, inventory, advertised, settings, mailbox);
     let board = state.board.clone();
     let agent = Agent::start(state, inbox)?;
@@ -100,6 +113,11 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
         config,
         driver_version,
     })
+}
+
+fn images(config: &Config) -> Result<ImagesThread, Error> {
+    let search = DriverSearch::new(Some(config.driver_root.clone()), config.cdi_spec.clone());
+    ImagesThread::start(config.image_dir.clone(), search).map_err(Error::machine)
 }
 
 /// What was advertised when this agent first registered, else what is found and selected now.

@@ -43,6 +43,7 @@ impl IsolatorCore {
                 Ok(Live {
                     id: container(&state.container_id)?,
                     executor,
+                    pid: u32::try_from(state.pid).ok(),
                 })
             });
             let live = live.collect::<Result<Vec<_>, Error>>()?;
@@ -79,14 +80,18 @@ impl IsolatorCore {
         );
     }
 
-    pub(super) fn isolate(&self, id: &[u8], _pid: i32, promise: UniquePtr<NothingReply>) {
-        let read = || container_of(id);
+    pub(super) fn isolate(&self, id: &[u8], pid: i32, promise: UniquePtr<NothingReply>) {
+        let read = || {
+            let pid =
+                u32::try_from(pid).map_err(|e| Error::defect(format!("process {pid} cannot be: {e}")))?;
+            Ok((container_of(id)?, pid))
+        };
         self.submit(
             "isolator.isolate",
             reply::nothing(promise),
             read,
-            |_, _, reply| {
-                isolator::isolate::isolate(&reply);
+            |state, (container, pid), reply| {
+                isolator::isolate::isolate(state, &container, pid, &reply);
             },
         );
     }

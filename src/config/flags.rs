@@ -22,6 +22,7 @@ pub const FETCHED: &[&str] = &[
     "nvidia_gpu_devices",
     "resources",
     "runtime_dir",
+    "sandbox_directory",
     "work_dir",
 ];
 

@@ -53,6 +53,7 @@ fn without_parameters_everything_has_its_default() {
         cdi_spec: None,
         cuda_compat: true,
         image_dir: "/var/run/mesos/mesos-gpu".into(),
+        sandbox_directory: "/mnt/mesos/sandbox".to_owned(),
         nvidia_requirements: true,
     };
     assert_eq!(default(), want);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a container is launched with: its environment.
+//! What a container is launched with: its environment, and how its mounts are made.
 //!
 //! Nothing here grants anything; the devices cgroup does. The variables tell well-behaved programs what was granted.
 
 use crate::domain::gpu::UnitId;
+use crate::domain::mount::Mount;
 
 /// Which GPUs a program may use, as NVIDIA's tools and CUDA read it.
 pub const VISIBLE_DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
@@ -24,6 +25,15 @@ pub fn environment(granted: &[UnitId], is_set: impl Fn(&str) -> bool) -> Vec<(St
         environment.push((DEVICE_ORDER.to_owned(), "PCI_BUS_ID".to_owned()));
     }
     environment
+}
+
+/// The flags of mount(2) that Mesos is told. Its launcher makes a read-only bind in two steps, of which the second drops
+/// `nodev` and the like and reaches no mount below: so a recursive one has to be read-only at its source.
+pub fn mount_flags(mount: &Mount) -> u32 {
+    const MS_RDONLY: u32 = 1;
+    const MS_BIND: u32 = 1 << 12;
+    const MS_REC: u32 = 1 << 14;
+    MS_BIND | if mount.recursive { MS_REC } else { 0 } | if mount.read_only { MS_RDONLY } else { 0 }
 }
 
 #[cfg(test)]
@@ -55,6 +65,27 @@ mod tests {
         assert_eq!(
             environment,
             [("NVIDIA_VISIBLE_DEVICES".to_owned(), "GPU-1".to_owned())]
+        );
+    }
+
+    #[test]
+    fn mounts_are_binds_and_what_else_is_asked() {
+        let flags = |recursive, read_only| {
+            mount_flags(&Mount {
+                source: "/a".into(),
+                target: "/b".into(),
+                recursive,
+                read_only,
+            })
+        };
+        assert_eq!(
+            (
+                flags(false, false),
+                flags(false, true),
+                flags(true, false),
+                flags(true, true)
+            ),
+            (4096, 4097, 20480, 20481)
         );
     }
 }

@@ -11,6 +11,7 @@ use crate::isolator::{children, devices, observe, prepare};
 /// Gives back what the container held.
 pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
     waiting::withdraw(state, container);
+    state.machine.images.ended(&container.to_string());
     if container.is_nested() {
         children::cleanup(state, container);
     } else if observe::is_on(state) {

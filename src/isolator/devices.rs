@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::ports::dev_nodes::NodeState;
 use crate::ports::device_cgroup::DeviceCgroup;
 use crate::ports::driver_proc::ProcReport;
+use crate::ports::images::NodeWant;
 
 /// Lets the cgroup open these units and, with them, the control nodes. All or nothing: what was granted is taken back
 /// when a later step fails.
@@ -40,13 +41,29 @@ pub fn missing(state: &State, cgroup: &str, units: &[UnitId]) -> Result<Vec<Devi
 
 /// What a container with these units must be able to open. The driver's tree is read once for all of them: it is as many
 /// files as the machine has GPUs.
-fn needed(state: &State, units: &[UnitId]) -> Result<Vec<DeviceNumber>, Error> {
+///
+/// # Errors
+/// A node that is needed and not there, or a unit whose driver no longer lists it.
+pub fn nodes(state: &State, units: &[UnitId]) -> Result<Vec<NodeWant>, Error> {
     let report = state.machine.driver.read();
-    let mut devices = control_devices(state)?;
+    let mut nodes = control_nodes(state)?;
     for unit in units {
-        devices.extend(unit_devices(state, &report, unit)?);
+        for node in unit_nodes(state, &report, unit)? {
+            // MIG instances of one GPU share its node.
+            if !nodes.contains(&node) {
+                nodes.push(node);
+            }
+        }
     }
-    Ok(devices)
+    Ok(nodes)
+}
+
+fn needed(state: &State, units: &[UnitId]) -> Result<Vec<DeviceNumber>, Error> {
+    Ok(numbers(nodes(state, units)?))
+}
+
+fn numbers(nodes: Vec<NodeWant>) -> Vec<DeviceNumber> {
+    nodes.into_iter().map(|node| node.number).collect()
 }
 
 /// Lets the cgroup open these devices. All or nothing.
@@ -82,8 +99,8 @@ pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) ->
     let mut devices: Vec<DeviceNumber> = units.iter().flat_map(devices_of).collect();
     devices.retain(|device| !still_used.contains(device));
     if kept.is_empty() && !state.patience.control_nodes_for_all {
-        match control_devices(state) {
-            Ok(found) => devices.extend(found),
+        match control_nodes(state) {
+            Ok(found) => devices.extend(numbers(found)),
             Err(error) => failures.push(error.to_string()),
         }
     }
@@ -125,25 +142,29 @@ fn take_back(control: &dyn DeviceCgroup, cgroup: &str, devices: &[DeviceNumber])
         .collect()
 }
 
-fn control_devices(state: &State) -> Result<Vec<DeviceNumber>, Error> {
-    let devices = CONTROL_NODES
+fn control_nodes(state: &State) -> Result<Vec<NodeWant>, Error> {
+    let nodes = CONTROL_NODES
         .iter()
-        .map(|node| (node.needed, device_at(state, node.path)));
-    devices
-        .filter(|(needed, device)| *needed || device.is_ok())
-        .map(|(_, device)| device)
+        .map(|node| (node.needed, node_at(state, node.path)));
+    nodes
+        .filter(|(needed, node)| *needed || node.is_ok())
+        .map(|(_, node)| node)
         .collect()
 }
 
 /// The node of the GPU, and for a MIG instance those that guard it.
 fn unit_devices(state: &State, report: &ProcReport, id: &UnitId) -> Result<Vec<DeviceNumber>, Error> {
+    unit_nodes(state, report, id).map(numbers)
+}
+
+fn unit_nodes(state: &State, report: &ProcReport, id: &UnitId) -> Result<Vec<NodeWant>, Error> {
     let unit = state
         .inventory
         .get(id)
         .ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
     nodes_of(report, unit)?
         .iter()
-        .map(|node| device_at(state, node))
+        .map(|node| node_at(state, node))
         .collect()
 }
 
@@ -176,9 +197,12 @@ fn nodes_of(report: &ProcReport, unit: &Unit) -> Result<Vec<String>, Error> {
     Ok(nodes)
 }
 
-fn device_at(state: &State, node: &str) -> Result<DeviceNumber, Error> {
+fn node_at(state: &State, node: &str) -> Result<NodeWant, Error> {
     match state.machine.nodes.stat(node) {
-        Ok(NodeState::Device(number)) => Ok(number),
+        Ok(NodeState::Device(number)) => Ok(NodeWant {
+            path: node.to_owned(),
+            number,
+        }),
         Ok(NodeState::Missing) => Err(cannot_grant(node, "there is no such node")),
         Ok(NodeState::Other(what)) => Err(cannot_grant(node, &format!("it is {what}"))),
         Err(why) => Err(cannot_grant(node, &why)),

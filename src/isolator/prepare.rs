@@ -6,12 +6,14 @@ use crate::agent::state::State;
 use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
 use crate::domain::launch_plan;
+use crate::domain::mount::Mount;
 use crate::domain::request::gpus_wanted;
 use crate::error::Error;
-use crate::isolator::{children, grant, observe};
+use crate::isolator::image::Fitted;
+use crate::isolator::{children, grant, image, observe};
 use crate::wire::container::ExecutorInfo;
 use crate::wire::resource::gpu_shares;
-use crate::wire::{ContainerConfig, ContainerLaunchInfo, Environment, Resource};
+use crate::wire::{ContainerConfig, ContainerLaunchInfo, ContainerMountInfo, Environment, Resource};
 
 /// What Mesos is to add to the launch; none for nothing.
 pub type Launch = Option<ContainerLaunchInfo>;
@@ -31,10 +33,12 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
     state.containers.entry(container.clone()).or_default().executor = executor;
     if container.is_nested() {
         let given = children::prepare(state, container, &config, wanted);
-        return reply.answer(given.map(|given| given.map(|units| launch_info(&units, &config))));
+        return launch(state, container, config, given, reply);
     }
     if observe::is_on(state) {
-        return reply.answer(observe::look(state, container).map(|units| Some(launch_info(&units, &config))));
+        // Mesos's own isolator fits images itself.
+        let units = observe::look(state, container);
+        return reply.answer(units.map(|units| Some(launch_info(&units, &config, Fitted::default()))));
     }
     let id = container.clone();
     let then = move |state: &mut State, given: Result<Vec<UnitId>, Error>| {
@@ -45,9 +49,34 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
             Err(_) => drop(state.containers.remove(&id)),
         }
         let given = given.and_then(|units| grant::control_nodes(state, &id).map(|()| units));
-        reply.answer(given.map(|units| Some(launch_info(&units, &config))));
+        launch(state, &id, config, given.map(Some), reply);
     };
     grant::give(state, container, wanted, Box::new(then));
+}
+
+/// Fits the image, where there is one, and answers. Where nothing was given the child inherits its parent's environment.
+fn launch(
+    state: &mut State,
+    container: &ContainerId,
+    config: ContainerConfig,
+    given: Result<Option<Vec<UnitId>>, Error>,
+    reply: Reply<Launch>,
+) {
+    let given = match given {
+        Ok(given) => given,
+        Err(error) => return reply.fail(&error),
+    };
+    let units = given.clone().unwrap_or_default();
+    let of = config.clone();
+    let then = move |_: &mut State, fitted: Result<Fitted, Error>| {
+        let info = fitted.map(|fitted| match given {
+            None if fitted == Fitted::default() => None,
+            None => Some(inherited(fitted)),
+            Some(units) => Some(launch_info(&units, &config, fitted)),
+        });
+        reply.answer(info);
+    };
+    image::fit(state, container, &of, &units, Box::new(then));
 }
 
 /// Which executor a message describes; none where its framework is not told.
@@ -70,20 +99,41 @@ pub(super) fn wanted(resources: &[Resource]) -> Result<usize, Error> {
 }
 
 /// The environment goes to the container's own process, and for a command task to the task as well: with an image the
-/// executor stays outside and does not hand its own on.
-fn launch_info(units: &[UnitId], config: &ContainerConfig) -> ContainerLaunchInfo {
-    let image = config
-        .docker
-        .as_ref()
-        .and_then(|docker| docker.manifest.as_ref()?.config.as_ref());
+/// executor stays outside and does not hand its own on. For the same reason the way to the driver inside the image goes to the
+/// task alone.
+fn launch_info(units: &[UnitId], config: &ContainerConfig, fitted: Fitted) -> ContainerLaunchInfo {
     let is_set = |name: &str| {
-        image.is_some_and(|image| image.env.iter().any(|pair| pair.split('=').next() == Some(name)))
+        config
+            .image()
+            .is_some_and(|image| image.env.iter().any(|pair| pair.split('=').next() == Some(name)))
     };
-    let environment = Environment::of(launch_plan::environment(units, is_set));
+    let granted = launch_plan::environment(units, is_set);
+    let inside = granted.iter().cloned().chain(fitted.environment);
+    let (environment, task_environment) = match config.task_info {
+        Some(_) => (Environment::of(granted.clone()), Some(Environment::of(inside))),
+        None => (Environment::of(inside), None),
+    };
     ContainerLaunchInfo {
-        task_environment: config.task_info.as_ref().map(|_| environment.clone()),
         environment: Some(environment),
+        task_environment,
+        mounts: fitted.mounts.iter().map(mount_info).collect(),
+    }
+}
+
+/// What a child that looks into its parent is told.
+fn inherited(fitted: Fitted) -> ContainerLaunchInfo {
+    ContainerLaunchInfo {
+        environment: Some(Environment::of(fitted.environment)),
         ..ContainerLaunchInfo::default()
+    }
+}
+
+fn mount_info(mount: &Mount) -> ContainerMountInfo {
+    ContainerMountInfo {
+        target: mount.target.display().to_string(),
+        source: Some(mount.source.display().to_string()),
+        flags: Some(launch_plan::mount_flags(mount)),
+        ..ContainerMountInfo::default()
     }
 }
 

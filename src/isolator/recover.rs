@@ -22,6 +22,8 @@ pub struct Live {
     pub id: ContainerId,
     /// The executor it was made for, when it was made for one.
     pub executor: Option<Executor>,
+    /// Its first process.
+    pub pid: Option<u32>,
 }
 
 /// Takes up the containers of the agent before.
@@ -36,10 +38,14 @@ pub fn recover(state: &mut State, live: &[Live], orphans: &[ContainerId], reply:
     }
     let boot_id = state.machine.checkpoint.boot_id();
     let same_boot = record_of(&loaded).is_some_and(|record| same_boot(&record.boot_id, &boot_id));
-    let orphaned = orphans.iter().map(|id| (id, &None));
-    for (container, executor) in live.iter().map(|live| (&live.id, &live.executor)).chain(orphaned) {
+    let orphaned = orphans.iter().map(|id| (id, None, None));
+    let living = live
+        .iter()
+        .map(|live| (&live.id, live.executor.clone(), live.pid));
+    for (container, executor, pid) in living.chain(orphaned) {
         let known = state.containers.entry(container.clone()).or_default();
-        known.executor.clone_from(executor);
+        known.executor = executor;
+        known.pid = pid;
         known.recovered = true;
         if container.is_nested() {
             let record = record_of(&loaded).filter(|_| same_boot);

@@ -10,7 +10,7 @@ use crate::agent::reply::Reply;
 use crate::agent::state::State;
 use crate::domain::container::ContainerId;
 use crate::error::Error;
-use crate::isolator::{grant, observe, prepare, reconcile, recover, shrink};
+use crate::isolator::{grant, image, observe, prepare, reconcile, recover, shrink};
 use crate::wire::Resource;
 use std::cmp::Ordering;
 
@@ -59,6 +59,7 @@ fn change(state: &mut State, container: &ContainerId, resources: &[Resource], re
             let id = container.clone();
             let then = move |state: &mut State, more: Result<Vec<_>, Error>| {
                 if let Ok(more) = &more {
+                    image::show(state, &id, more);
                     log::info!("container {id} grew by {}", prepare::list(more));
                 }
                 done(state, &id, &reply, more.map(|_| ()));

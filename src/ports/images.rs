@@ -17,6 +17,9 @@ pub struct Want {
     pub driver: Option<DriverWant>,
     /// The device nodes that it may open, below `/dev`.
     pub nodes: Vec<NodeWant>,
+    /// Where Mesos mounts what others control (volumes, the sandbox), as paths inside. Nothing of ours may lie below one:
+    /// what is there at the launch is not what was looked at before.
+    pub volumes: Vec<String>,
 }
 
 /// How the driver is wanted.
@@ -24,8 +27,10 @@ pub struct Want {
 pub struct DriverWant {
     /// The version of the loaded kernel module; none where that is not known.
     pub version: Option<String>,
-    /// Whether an image's own, newer `libcuda` may be used instead of the driver's.
+    /// Whether an image's own, newer `libcuda` may be used instead of the driver's, where the GPUs can.
     pub compat: bool,
+    /// The models of the container's GPUs, for that.
+    pub models: Vec<String>,
 }
 
 /// A device node.
@@ -61,10 +66,17 @@ pub struct DriverOutfit {
 /// Takes the answer, once, on a thread of the port's own: the outfit, or in words why there is none.
 pub type Done = Box<dyn FnOnce(Result<Outfit, String>) + Send>;
 
+/// Takes what could not be done, in words.
+pub type Failed = Box<dyn FnOnce(String) + Send>;
+
 /// Images.
 pub trait Images: Send {
     /// Fits an image; returns at once.
     fn fit(&self, want: Want, done: Done);
+
+    /// Shows device nodes in the image of a running container; returns at once. One that sees the host's own files sees them
+    /// already. Nobody waits for it: what cannot be done is told in words to `failed`, on a thread of the port's own.
+    fn show(&self, process: u32, nodes: Vec<NodeWant>, failed: Failed);
 
     /// Says that a container has ended, so that driver files which only it used can go. A container that was never fitted
     /// is none.

@@ -53,6 +53,19 @@ impl ContainerConfig {
         self.container_class == Some(ContainerClass::Debug as i32)
     }
 
+    /// What the image says a container of it runs with; none for a root file system without a manifest.
+    pub fn image(&self) -> Option<&ImageConfig> {
+        self.docker.as_ref()?.manifest.as_ref()?.config.as_ref()
+    }
+
+    /// Where volumes are mounted, absolute in the container. One in the sandbox is where that is.
+    pub fn volumes(&self) -> impl Iterator<Item = &str> {
+        let volumes = self.container_info.iter().flat_map(|info| &info.volumes);
+        volumes
+            .map(|volume| volume.container_path.as_str())
+            .filter(|path| path.starts_with('/'))
+    }
+
     /// Whether a nested container uses its parent's cgroups: what Mesos does unless the framework says otherwise.
     pub fn shares_cgroups(&self) -> bool {
         let linux_info = self

@@ -163,6 +163,15 @@ impl Attack {
             }
         }
     }
+
+    /// Opens a folder that was closed, without which only root could remove it.
+    pub fn take_away(self, root: &Path, place: &str) {
+        let path = root.join(place);
+        let is_closed = self == Self::ClosedFolder && is_plainly_below(&path, root) && path.is_dir();
+        if is_closed {
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        }
+    }
 }
 
 /// Whether the way to it has nothing but folders, or ends.

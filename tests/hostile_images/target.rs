@@ -68,6 +68,10 @@ impl Target {
         attack.put(&self.root(), place, &self.folder.join("outside"));
     }
 
+    pub fn take_away(&self, attack: Attack, place: &str) {
+        attack.take_away(&self.root(), place);
+    }
+
     pub fn fit(&self) -> Result<Outfit, String> {
         let image = ImageRoot::open(&self.root())?;
         compat_names(&image);

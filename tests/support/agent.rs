@@ -3,12 +3,13 @@
 
 pub use super::containers::{config, id, resources};
 use super::driver_proc::proc_gpu;
+use super::images::image_settings;
 use super::machine::FakeMachine;
 use mesos_gpu::agent::discovery::discover;
 use mesos_gpu::agent::machine::Machine;
 use mesos_gpu::agent::mailbox::{Inbox, mailbox};
 use mesos_gpu::agent::reply::Reply;
-use mesos_gpu::agent::state::{Patience, State};
+use mesos_gpu::agent::state::{Patience, Settings, State};
 use mesos_gpu::config::Mode;
 use mesos_gpu::domain::container::ContainerId;
 use mesos_gpu::domain::gpu::UnitId;
@@ -72,6 +73,7 @@ impl FakeAgent {
             nodes: Box::new(machine.nodes.clone()),
             cgroup: Ok(Box::new(machine.cgroup.clone())),
             modules: Arc::new(machine.modules.clone()),
+            images: Box::new(machine.images.clone()),
             metrics: Box::new(machine.metrics.clone()),
             checkpoint: Box::new(machine.checkpoint.clone()),
         };
@@ -87,13 +89,13 @@ impl FakeAgent {
             selection: "all".to_owned(),
             units,
         };
-        let state = State::new(
-            ports,
-            inventory,
-            advertised,
-            (ROOT.to_owned(), patience, mode),
-            mailbox,
-        );
+        let settings = Settings {
+            cgroups_root: ROOT.to_owned(),
+            patience,
+            mode,
+            images: image_settings(),
+        };
+        let state = State::new(ports, inventory, advertised, settings, mailbox);
         Self {
             state,
             machine,
@@ -150,7 +152,7 @@ impl FakeAgent {
     }
 
     /// Calls a verb and returns where its answer comes.
-    fn ask<T: Send + 'static>(
+    pub(super) fn ask<T: Send + 'static>(
         &mut self,
         verb: impl FnOnce(&mut State, Reply<T>),
     ) -> Receiver<Result<T, Error>> {
@@ -223,7 +225,11 @@ impl FakeAgent {
         let ids = |names: &[&str]| -> Vec<ContainerId> { names.iter().map(|name| id(name)).collect() };
         let live: Vec<Live> = ids(live)
             .into_iter()
-            .map(|id| Live { id, executor: None })
+            .map(|id| Live {
+                id,
+                executor: None,
+                pid: None,
+            })
             .collect();
         let orphans = ids(orphans);
         answer(&self.ask(|state, reply| isolator::recover::recover(state, &live, &orphans, &reply)))

@@ -4,6 +4,7 @@
 use super::agent::ROOT;
 use super::checkpoint::FakeCheckpoint;
 use super::driver_proc::proc_gpu;
+use super::images::FakeImages;
 use super::metrics::FakeMetrics;
 use super::module_loader::FakeModuleLoader;
 use super::nvml::{Answer, nvml_gpu, survey};
@@ -19,6 +20,7 @@ pub struct FakeMachine {
     pub cgroup: FakeDeviceCgroup,
     pub checkpoint: FakeCheckpoint,
     pub modules: FakeModuleLoader,
+    pub images: FakeImages,
     pub metrics: FakeMetrics,
 }
 
@@ -41,6 +43,7 @@ impl FakeMachine {
             cgroup,
             checkpoint: FakeCheckpoint::new(),
             modules: FakeModuleLoader::new(),
+            images: FakeImages::default(),
             metrics: FakeMetrics::default(),
         }
     }

@@ -10,6 +10,7 @@ pub mod containers;
 pub mod dev_nodes;
 pub mod device_cgroup;
 pub mod driver_proc;
+pub mod images;
 pub mod machine;
 pub mod metrics;
 pub mod module_loader;

@@ -3,9 +3,8 @@
 //! version, which is in its name; the file itself is never opened.
 
 use super::ImageRoot;
+use crate::domain::compat::COMPAT_FOLDER;
 
-/// Where images of NVIDIA's have it.
-pub const COMPAT_FOLDER: &str = "usr/local/cuda/compat";
 /// Far more than such a folder has.
 const MOST: usize = 64;
 
