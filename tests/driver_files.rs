@@ -3,16 +3,19 @@
 //! in disorder gives notes instead of failures.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "driver_files/current.rs"]
+mod current;
 #[path = "driver_files/host.rs"]
 mod host;
 #[path = "driver_files/layouts.rs"]
 mod layouts;
+#[path = "driver_files/others.rs"]
+mod others;
 #[path = "driver_files/specification.rs"]
 mod specification;
 
 use host::{Host, OTHER, VERSION};
 use std::fs;
-use std::time::Instant;
 
 #[test]
 fn copies_of_32_and_64_bits_go_to_their_own_folders_in_whatever_order_the_cache_has_them() {
@@ -182,166 +185,4 @@ fn without_a_version_the_only_driver_is_taken_and_of_several_none() {
         let error = host.search().find(Some(bad)).unwrap_err();
         assert!(error.contains("numbers with dots"), "{bad:?}: {error}");
     }
-}
-
-#[test]
-fn programs_graphics_descriptions_and_firmware_come_along() {
-    let host = Host::new();
-    host.library("/usr/lib64", "libcuda", VERSION, 64);
-    host.program("/usr/bin/nvidia-smi");
-    host.program("/usr/local/nvidia/bin/nvidia-smi");
-    host.program("/usr/sbin/nvidia-persistenced");
-    host.program("/opt/smi/nvidia-cuda-mps-server-580");
-    host.link(
-        "/usr/bin/nvidia-cuda-mps-server",
-        "/opt/smi/nvidia-cuda-mps-server-580",
-    );
-    host.plain("/usr/bin/nvidia-debugdump", b"not executable");
-    for json in [
-        "/usr/share/vulkan/icd.d/nvidia_icd.json",
-        "/usr/share/vulkan/icd.d/intel_icd.json",
-        "/etc/vulkan/icd.d/nvidia_icd.json",
-        "/etc/vulkan/implicit_layer.d/nvidia_layers.json",
-        "/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
-        "/usr/share/glvnd/egl_vendor.d/50_mesa.json",
-        "/usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json",
-    ] {
-        host.plain(json, b"{}");
-    }
-    host.plain(
-        &format!("/lib/firmware/nvidia/{VERSION}/gsp_ga10x.bin"),
-        b"firmware",
-    );
-    host.plain(
-        &format!("/lib/firmware/nvidia/{OTHER}/gsp_ga10x.bin"),
-        b"firmware",
-    );
-    let found = host.find().unwrap();
-    let mut shown: Vec<String> = found
-        .files
-        .iter()
-        .map(|file| format!("{}/{} {}", file.place.folder(), file.name, file.links.join(" ")))
-        .collect();
-    shown.sort();
-    assert_eq!(
-        shown,
-        [
-            "bin/nvidia-cuda-mps-server-580 nvidia-cuda-mps-server".to_owned(),
-            "bin/nvidia-persistenced ".to_owned(),
-            "bin/nvidia-smi ".to_owned(),
-            "firmware/gsp_ga10x.bin ".to_owned(),
-            format!("lib64/libcuda.so.{VERSION} libcuda.so libcuda.so.1"),
-            "share/egl/egl_external_platform.d/15_nvidia_gbm.json ".to_owned(),
-            "share/glvnd/egl_vendor.d/10_nvidia.json ".to_owned(),
-            "share/vulkan/icd.d/nvidia_icd.json ".to_owned(),
-            "share/vulkan/implicit_layer.d/nvidia_layers.json ".to_owned(),
-        ]
-    );
-    assert!(found.files.is_sorted());
-    assert_eq!(
-        host::file(&found, "bin/nvidia-smi").source,
-        host.path("/usr/bin/nvidia-smi")
-    );
-    let told = |what: &str| found.notes.iter().any(|note| note.contains(what));
-    assert!(
-        told("nvidia-debugdump is left out: it is no executable file"),
-        "{:?}",
-        found.notes
-    );
-    assert!(
-        told("/etc/vulkan/icd.d/nvidia_icd.json is left out"),
-        "{:?}",
-        found.notes
-    );
-}
-
-#[test]
-fn what_was_found_is_current_until_a_source_the_cache_or_a_folder_changes() {
-    type Change = fn(&Host);
-    let changes: [(&str, Change); 6] = [
-        ("library replaced", |host| {
-            let cuda = format!("/usr/lib64/libcuda.so.{VERSION}");
-            host.plain(&format!("{cuda}.new"), &host::elf(64));
-            fs::rename(host.path(&format!("{cuda}.new")), host.path(&cuda)).unwrap();
-        }),
-        ("library written", |host| {
-            host.plain(
-                &format!("/usr/lib64/libcuda.so.{VERSION}"),
-                b"longer than before, and no library",
-            );
-        }),
-        ("library gone", |host| {
-            fs::remove_file(host.path(&format!("/usr/lib64/libcuda.so.{VERSION}"))).unwrap();
-        }),
-        ("library added", |host| {
-            host.library("/usr/lib64", "libnvidia-new", VERSION, 64)
-        }),
-        ("cache written", |host| {
-            drop(host.cache(&["/usr/lib64", "/usr/lib64"]))
-        }),
-        ("cache gone", |host| {
-            fs::remove_file(host.path("/etc/ld.so.cache")).unwrap()
-        }),
-    ];
-    for (what, change) in changes {
-        let host = Host::new();
-        host.library("/usr/lib64", "libcuda", VERSION, 64);
-        host.cache(&["/usr/lib64"]);
-        let search = host.search();
-        let found = search.look(Some(VERSION)).unwrap();
-        assert!(search.is_current(&found), "{what}");
-        // Time stamps are as coarse as the kernel's tick.
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        change(&host);
-        assert!(!search.is_current(&found), "{what}");
-        if let Ok(again) = search.look(Some(VERSION)) {
-            assert_eq!(again.same_files(&found), what.starts_with("cache"), "{what}");
-        }
-    }
-}
-
-#[test]
-fn asking_whether_forty_libraries_are_current_takes_far_less_than_a_millisecond() {
-    let host = Host::new();
-    for number in 0..40 {
-        host.library(
-            "/usr/lib64",
-            if number == 0 { "libcuda" } else { "libnvidia-part" },
-            &format!("{VERSION}{}", ""),
-            64,
-        );
-        host.library("/usr/lib64", &format!("libnvidia-part{number}"), VERSION, 64);
-    }
-    // Among a distribution's own.
-    for number in 0..2000 {
-        host.plain(
-            &format!("/usr/lib64/libfoo{number}.so.1.0.{number}"),
-            &host::elf(64),
-        );
-        host.link(
-            &format!("/usr/lib64/libfoo{number}.so.1"),
-            &format!("libfoo{number}.so.1.0.{number}"),
-        );
-    }
-    host.cache(&["/usr/lib64"]);
-    let search = host.search();
-    let mut finds = Vec::new();
-    let mut checks = Vec::new();
-    for _ in 0..20 {
-        let start = Instant::now();
-        let found = search.look(Some(VERSION)).unwrap();
-        finds.push(start.elapsed());
-        assert!(found.files.files.len() >= 40);
-        let start = Instant::now();
-        assert!(search.is_current(&found));
-        checks.push(start.elapsed());
-    }
-    finds.sort();
-    checks.sort();
-    println!(
-        "find: fastest {:?}, median {:?}; current: fastest {:?}, median {:?}",
-        finds[0], finds[10], checks[0], checks[10]
-    );
-    // The fastest, as the machine may be busy.
-    assert!(checks[0].as_micros() < 1000, "{checks:?}");
 }

@@ -107,13 +107,13 @@ impl DriverSearch {
         })?;
         let mut root = Root::new(top);
         let mut libraries = Libraries::new(&mut root);
-        libraries.from_cache(&self.loader_cache);
+        libraries.take_cache(&self.loader_cache);
         if !libraries.have_cuda() {
             for folder in &self.folders {
-                libraries.from_folder(folder);
+                libraries.take_folder(folder);
             }
         }
-        libraries.from_their_folders();
+        libraries.take_their_folders();
         let (candidates, seen, notes) = libraries.finish();
         let version = self.version(version, &driver_choice::versions(&candidates))?;
         let choice = driver_choice::choose(&candidates, &version, Machine::OWN, OtherNames::Known);

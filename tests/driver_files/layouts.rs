@@ -150,7 +150,7 @@ fn links_out_of_a_driver_root_lead_nowhere() {
     let outside = host.path(&format!("/outside/libcuda.so.{VERSION}"));
     host.library("/outside", "libcuda", VERSION, 64);
     host.program("/outside/nvidia-smi");
-    let root = "/root/of/driver";
+    let root = "/run/nvidia/driver";
     host.library(&format!("{root}/usr/lib64"), "libnvidia-ml", VERSION, 64);
     host.link(
         &format!("{root}/usr/lib64/libcuda.so.1"),

@@ -48,7 +48,6 @@ fn the_files_of_a_specification_are_placed_by_what_they_are() {
     ];
     let search = search(&host, &yaml(&host, &listed));
     for version in [Some(VERSION), None] {
-        let version = version.or(Some(VERSION));
         let found = search.find(version).unwrap();
         let mut shown: Vec<String> = found
             .files

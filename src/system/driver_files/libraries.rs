@@ -40,7 +40,7 @@ impl<'a> Libraries<'a> {
     }
 
     /// Collects what the loader's cache names.
-    pub fn from_cache(&mut self, cache: &Path) {
+    pub fn take_cache(&mut self, cache: &Path) {
         let inside = self.root.resolve(cache).unwrap_or_else(|_| cache.to_owned());
         let host = self.root.host(&inside);
         self.seen.push(Seen::now(&host));
@@ -55,13 +55,13 @@ impl<'a> Libraries<'a> {
         for entry in entries.iter().filter(|entry| !entry.is_named_hwcap()) {
             let path = Path::new(&entry.path);
             if path.is_absolute() {
-                self.add_named(path, &entry.name);
+                self.take_named(path, &entry.name);
             }
         }
     }
 
     /// Collects a path that somebody named, and its links' names.
-    pub fn add_named(&mut self, path: &Path, name: &str) {
+    pub fn take_named(&mut self, path: &Path, name: &str) {
         match self.root.resolve(path) {
             Ok(real) if may_belong(&real) => {
                 self.add(real, [name, driver_choice::file_name(path)]);
@@ -73,19 +73,19 @@ impl<'a> Libraries<'a> {
     }
 
     /// Collects from every folder that holds one of the driver's libraries, until no new one shows.
-    pub fn from_their_folders(&mut self) {
+    pub fn take_their_folders(&mut self) {
         let mut at = 0;
         while let Some((file, _)) = self.found.get(at) {
             at += 1;
             let folder = file.parent().map(Path::to_owned);
             if let Some(folder) = folder.filter(|_| of_driver(driver_choice::file_name(file))) {
-                self.from_folder(&folder);
+                self.take_folder(&folder);
             }
         }
     }
 
     /// Collects from a folder and from those below it that may hold some too.
-    pub fn from_folder(&mut self, folder: &Path) {
+    pub fn take_folder(&mut self, folder: &Path) {
         self.list(folder, false);
         for below in BELOW_LIBRARY_FOLDERS {
             self.list(&folder.join(below), false);
@@ -117,7 +117,7 @@ impl<'a> Libraries<'a> {
                     .push(format!("cannot list {}: {error}", host.display()));
             }
         };
-        entries.sort_by_key(fs::DirEntry::file_name);
+        entries.sort_by_cached_key(fs::DirEntry::file_name);
         for entry in entries {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| name.contains(".so")) else {

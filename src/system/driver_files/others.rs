@@ -84,6 +84,10 @@ impl Others<'_> {
             return false;
         }
         let name = file_name(&source).to_owned();
+        if name.is_empty() {
+            self.left_out(path, "the file's own name is no text");
+            return false;
+        }
         let links = if name == asked {
             Vec::new()
         } else {

@@ -15,6 +15,8 @@ const MOST_LINKS: usize = 40;
 pub(super) struct Root {
     top: PathBuf,
     links: HashMap<PathBuf, Option<PathBuf>>,
+    /// Folders, by a path with links and by one without.
+    folders: HashMap<PathBuf, PathBuf>,
 }
 
 impl Root {
@@ -23,6 +25,7 @@ impl Root {
         Self {
             top,
             links: HashMap::new(),
+            folders: HashMap::new(),
         }
     }
 
@@ -33,8 +36,22 @@ impl Root {
 
     /// The path of the same file or folder without links, as seen within the root.
     pub fn resolve(&mut self, inside: &Path) -> io::Result<PathBuf> {
-        let mut done = PathBuf::from("/");
-        let mut todo: VecDeque<OsString> = parts(inside);
+        let (Some(folder), Some(name)) = (inside.parent(), inside.file_name()) else {
+            return self.walk(PathBuf::from("/"), parts(inside));
+        };
+        let folder = match self.folders.get(folder) {
+            Some(known) => known.clone(),
+            None => {
+                let found = self.walk(PathBuf::from("/"), parts(folder))?;
+                self.folders.insert(folder.to_owned(), found.clone());
+                found
+            }
+        };
+        self.walk(folder, VecDeque::from([name.to_owned()]))
+    }
+
+    /// Goes from `done`, which has no links in it, over the parts of `todo`.
+    fn walk(&mut self, mut done: PathBuf, mut todo: VecDeque<OsString>) -> io::Result<PathBuf> {
         let mut followed = 0;
         while let Some(part) = todo.pop_front() {
             if part == ".." {
