@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 const BRIDGE: &str = "src/bridge/ffi.rs";
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 10] = [
+    "cpp/allocator.cpp",
     "cpp/fault.cpp",
     "cpp/hook.cpp",
+    "cpp/inner_allocator.cpp",
     "cpp/isolator.cpp",
     "cpp/layout.cpp",
     "cpp/log.cpp",
     "cpp/module_record.cpp",
+    "cpp/offers.cpp",
     "cpp/reply.cpp",
 ];
 

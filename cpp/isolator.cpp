@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The isolator as Mesos sees it: each call becomes bytes and a promise, and returns at once.
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +7,7 @@
 
 #include <mesos/slave/isolator.hpp>
 
+#include "messages.hpp"
 #include "mesos_gpu/bytes.hpp"
 #include "mesos_gpu/fence.hpp"
 #include "mesos_gpu/layout.hpp"
@@ -29,21 +28,6 @@ using process::Future;
 namespace mesos_gpu {
 
 namespace {
-
-// `M` is named by the caller: what Resources holds only converts to a Resource.
-template <typename M, typename Messages>
-rust::Vec<Message> allBytesOf(const Messages& messages)
-{
-  rust::Vec<Message> all;
-  for (const M& message : messages) {
-    const string bytes = bytesOf(message);
-    Message one;
-    one.bytes.reserve(bytes.size());
-    std::copy(bytes.begin(), bytes.end(), std::back_inserter(one.bytes));
-    all.push_back(std::move(one));
-  }
-  return all;
-}
 
 class Isolator final : public mesos::slave::Isolator
 {

@@ -3,10 +3,12 @@
 
 #include <cstring>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include <dlfcn.h>
 
+#include <mesos/allocator/allocator.hpp>
 #include <mesos/hook.hpp>
 #include <mesos/slave/isolator.hpp>
 #include <mesos/version.hpp>
@@ -25,9 +27,12 @@ using process::Future;
 // with our own they check our description of them.
 static_assert(sizeof(mesos::ContainerID) == 40, "ContainerID");
 static_assert(sizeof(mesos::ContainerStatus) == 72, "ContainerStatus");
+static_assert(sizeof(mesos::Filters) == 32, "Filters");
 static_assert(sizeof(mesos::Parameters) == 48, "Parameters");
+static_assert(sizeof(mesos::Quota) == 944, "Quota");
 static_assert(sizeof(mesos::Resource) == 144, "Resource");
 static_assert(sizeof(mesos::ResourceStatistics) == 408, "ResourceStatistics");
+static_assert(sizeof(mesos::SlaveID) == 32, "SlaveID");
 static_assert(sizeof(mesos::SlaveInfo) == 104, "SlaveInfo");
 static_assert(sizeof(mesos::TaskStatus) == 136, "TaskStatus");
 static_assert(sizeof(mesos::slave::ContainerConfig) == 224, "ContainerConfig");
@@ -44,6 +49,17 @@ static_assert(sizeof(Try<Nothing>) == 48, "Try<Nothing>");
 static_assert(sizeof(Result<Nothing>) == 56, "Result<Nothing>");
 static_assert(sizeof(Future<Nothing>) == 16, "Future<Nothing>");
 static_assert(sizeof(hashset<mesos::ContainerID>) == 56, "hashset<ContainerID>");
+static_assert(sizeof(hashmap<mesos::SlaveID, mesos::Resources>) == 56, "hashmap<SlaveID, Resources>");
+static_assert(sizeof(std::__detail::_Hash_node<std::pair<const mesos::SlaveID, mesos::Resources>, true>) == 312,
+              "what a hashmap<SlaveID, Resources> holds");
+static_assert(std::__cache_default<mesos::SlaveID, std::hash<mesos::SlaveID>>::value,
+              "a hashmap<SlaveID, Resources> keeps the hash codes");
+static_assert(sizeof(Option<mesos::Filters>) == 40, "Option<Filters>");
+static_assert(sizeof(Option<mesos::Resources>) == 272, "Option<Resources>");
+static_assert(sizeof(mesos::allocator::FrameworkOptions) == 56, "FrameworkOptions");
+// Options.filterGpuResources comes after these two, so at byte 64.
+static_assert(sizeof(Duration) == 8, "Duration");
+static_assert(sizeof(Option<std::set<string>>) == 56, "Option<set<string>>");
 
 // How many bytes the constructor of the running library writes, rounded up to whole words. Two different
 // patterns tell a byte that was written from one that only looks untouched.
@@ -82,9 +98,11 @@ string messagesDiffer()
   for (const string& difference : {
            differs<mesos::ContainerID>("ContainerID"),
            differs<mesos::ContainerStatus>("ContainerStatus"),
+           differs<mesos::Filters>("Filters"),
            differs<mesos::Parameters>("Parameters"),
            differs<mesos::Resource>("Resource"),
            differs<mesos::ResourceStatistics>("ResourceStatistics"),
+           differs<mesos::SlaveID>("SlaveID"),
            differs<mesos::SlaveInfo>("SlaveInfo"),
            differs<mesos::TaskStatus>("TaskStatus"),
            differs<mesos::slave::ContainerConfig>("ContainerConfig"),
@@ -130,6 +148,11 @@ string resourcesDiffer()
   const mesos::Resource& item = *resources->begin();
   if (item.SerializePartialAsString() != resource.SerializePartialAsString()) {
     return "an item of Resources does not begin with its Resource";
+  }
+  const mesos::Resources copy(*resources);
+  *resources -= copy;
+  if (!resources->empty() || copy.empty()) {
+    return "Resources does not come to nothing when all is taken from it";
   }
   resources->~Resources();
   return "";

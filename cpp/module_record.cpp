@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <mesos/hook.hpp>
+#include <mesos/module/allocator.hpp>
 #include <mesos/module/isolator.hpp>
 #include <mesos/slave/isolator.hpp>
 #include <mesos/version.hpp>
@@ -19,6 +20,7 @@ using Record = mesos::modules::Module<mesos::slave::Isolator>;
 using mesos::modules::ModuleBase;
 
 static_assert(sizeof(Record) == 8 * sizeof(void*), "a record is eight pointers");
+static_assert(sizeof(mesos::modules::Module<mesos::allocator::Allocator>) == sizeof(Record), "of whatever kind");
 static_assert(sizeof(ModuleBase) == 7 * sizeof(void*), "the factory comes after the seven common ones");
 static_assert(offsetof(ModuleBase, moduleApiVersion) == 0 * sizeof(void*), "record layout");
 static_assert(offsetof(ModuleBase, mesosVersion) == 1 * sizeof(void*), "record layout");

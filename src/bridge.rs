@@ -3,6 +3,7 @@
 //! records that Mesos reads, and promises that another thread completes.
 #![allow(unsafe_code)]
 
+mod allocator;
 mod compose;
 mod exports;
 mod fault;
@@ -11,5 +12,6 @@ mod guard;
 mod hook;
 mod isolator;
 mod logger;
+mod pieces;
 mod process;
 mod reply;

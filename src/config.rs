@@ -3,6 +3,7 @@
 //! everything that is not understood is refused, with the key, the value and the accepted form: a parameter that is
 //! silently ignored is found when the wrong container already has the GPU.
 
+pub mod allocator;
 pub mod attributes;
 pub mod error;
 pub mod flags;
@@ -15,6 +16,7 @@ mod values;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use allocator::{ALLOCATOR_KEYS, AllocatorConfig};
 pub use attributes::AttributeChoice;
 pub use error::{ConfigError, ConfigErrorKind};
 pub use flags::MesosFlags;
@@ -89,8 +91,8 @@ pub enum Mode {
 impl Config {
     /// Settings from parameters, and from the agent's flags where it has flags of the same meaning.
     pub fn from_parts(parameters: &[(String, String)], flags: &MesosFlags) -> Result<Self, ConfigError> {
-        let given = keys::check(parameters)?;
-        let value = |name| given.get(name).unwrap_or_else(|| keys::default_of(name));
+        let given = keys::check(KEYS, parameters)?;
+        let value = |name| given.get(name).unwrap_or_else(|| keys::default_of(KEYS, name));
         let path = |name| values::path(name, value(name));
         Ok(Self {
             gpus: values::selection("gpus", value("gpus"))?,

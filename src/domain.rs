@@ -2,6 +2,8 @@
 //! Pure decisions about GPUs and containers: no I/O, no clock, no log, no unsafe.
 
 pub mod advertising;
+pub mod allocation_metrics;
+pub mod allocation_policy;
 pub mod compat;
 pub mod container;
 pub mod dev_entries;

@@ -18,7 +18,7 @@
 //! | `cpp/`, `include/mesos_gpu` | Mesos's types, promises, factories; no decisions |
 //! | `include/mesos/1.11` | the module interface of Mesos 1.11 in our own words |
 //! | `bridge` | translate, guard, compose; unsafe code lives here and in `system/nvml/mig_ids.rs` only |
-//! | [`isolator`], [`advertise`] | the modules, one verb a file |
+//! | [`isolator`], [`advertise`], [`filter`] | the modules: what agents do, one verb a file, and what the allocator of a master withholds |
 //! | [`system`] | the real machine behind the ports |
 //! | [`agent`] | the one thread that owns the state: discovery, health, release, waiting |
 //! | [`ports`] | the seams to the machine, each with one contract test for the real and the fake side |
@@ -39,6 +39,7 @@ mod bridge;
 pub mod config;
 pub mod domain;
 pub mod error;
+pub mod filter;
 pub mod isolator;
 pub mod ports;
 pub mod system;

@@ -12,7 +12,9 @@
 
 pub mod container;
 pub mod container_id;
+pub mod framework;
 pub mod launch;
+pub mod refusal;
 pub mod resource;
 pub mod task;
 

@@ -31,6 +31,7 @@ unsafe extern "C" {
     static mesos_gpu_mesos_version: c_char;
     fn mesos_gpu_create_isolator(parameters: *const c_void) -> *mut c_void;
     fn mesos_gpu_create_hook(parameters: *const c_void) -> *mut c_void;
+    fn mesos_gpu_create_allocator(parameters: *const c_void) -> *mut c_void;
 }
 
 const fn record(
@@ -65,4 +66,12 @@ static mesos_gpu_Hook: ModuleRecord = record(
     c"Hook",
     c"advertises the NVIDIA GPUs of an agent",
     mesos_gpu_create_hook,
+);
+
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)] // The name is the module's name.
+static mesos_gpu_Allocator: ModuleRecord = record(
+    c"Allocator",
+    c"decides what of an agent with NVIDIA GPUs a framework is offered",
+    mesos_gpu_create_allocator,
 );

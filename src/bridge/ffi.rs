@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What crosses: bytes of Mesos's messages, numbers, texts, and the promises that Mesos waits on.
 
+use super::allocator::{AllocatorCore, create_allocator};
 use super::fault::fault_told;
 use super::hook::{HookCore, create_hook};
 use super::isolator::{IsolatorCore, create_isolator};
@@ -11,6 +12,27 @@ pub(super) mod bridge {
     /// The wire bytes of one message of a list.
     struct Message {
         bytes: Vec<u8>,
+    }
+
+    /// What a framework has of an agent, or an agent of a framework.
+    struct Share {
+        /// The bytes of the other one's id.
+        id: Vec<u8>,
+        resources: Vec<Message>,
+    }
+
+    /// How much of one resource of an offer.
+    struct Part {
+        index: usize,
+        /// All of it, whatever the amount.
+        whole: bool,
+        amount: f64,
+    }
+
+    /// What is withheld of what an agent offers.
+    struct Verdict {
+        withheld: Vec<Part>,
+        refuse_seconds: f64,
     }
 
     extern "Rust" {
@@ -34,6 +56,56 @@ pub(super) mod bridge {
         fn attributes(&self, slave_info: &[u8]) -> Result<Vec<Message>>;
         /// Empty when nothing is to be added.
         fn status(&self, framework: &[u8], task_status: &[u8]) -> Result<Vec<u8>>;
+    }
+
+    extern "Rust" {
+        type AllocatorCore;
+        fn create_allocator(parameters: &[u8]) -> Result<Box<AllocatorCore>>;
+        fn role_sorter(&self) -> Result<String>;
+        fn framework_sorter(&self) -> Result<String>;
+        fn inner_filters(&self) -> Result<bool>;
+        fn initialized(&self, allocation_nanoseconds: i64) -> Result<()>;
+        fn framework_added(
+            &self,
+            framework: &[u8],
+            info: &[u8],
+            suppressed: Vec<String>,
+            active: bool,
+            used: Vec<Share>,
+        ) -> Result<()>;
+        fn framework_updated(&self, framework: &[u8], info: &[u8], suppressed: Vec<String>) -> Result<()>;
+        fn framework_removed(&self, framework: &[u8]) -> Result<()>;
+        fn framework_active(&self, framework: &[u8], active: bool) -> Result<()>;
+        fn suppressed(&self, framework: &[u8], roles: Vec<String>) -> Result<()>;
+        fn revived(&self, framework: &[u8], roles: Vec<String>) -> Result<()>;
+        fn agent_added(&self, agent: &[u8], info: &[u8], total: Vec<Message>, used: Vec<Share>)
+        -> Result<()>;
+        fn agent_updated(&self, agent: &[u8], total: Vec<Message>) -> Result<()>;
+        fn agent_removed(&self, agent: &[u8]) -> Result<()>;
+        fn provider_added(&self, agent: &[u8], total: Vec<Message>, used: Vec<Share>) -> Result<()>;
+        fn quota_changed(&self, role: &str) -> Result<()>;
+        /// Whether any offer to this framework is to be decided.
+        fn looks_at(&self, framework: &[u8]) -> Result<bool>;
+        /// Whether what this agent offers to this framework is.
+        fn concerns(&self, framework: &[u8], agent: &[u8]) -> Result<bool>;
+        fn decide(
+            &self,
+            framework: &[u8],
+            role: &str,
+            agent: &[u8],
+            resources: Vec<Message>,
+        ) -> Result<Verdict>;
+        /// What the master gives back: whether the filter has to be told what it is. `filters` are read where it was
+        /// refused.
+        fn returned(&self, framework: &[u8], agent: &[u8], refused: bool, filters: &[u8]) -> Result<bool>;
+        fn recovered(
+            &self,
+            framework: &[u8],
+            agent: &[u8],
+            resources: Vec<Message>,
+            refused: bool,
+            filters: &[u8],
+        ) -> Result<()>;
     }
 
     extern "Rust" {

@@ -4,6 +4,7 @@
 use super::compose::{Running, start, wrong};
 use crate::agent::Agent;
 use crate::agent::board::Board;
+use crate::config::allocator::AllocatorConfig;
 use crate::config::flags::MesosFlags;
 use crate::config::parameters::SharedParameters;
 use crate::config::{AttributeChoice, Config, Mode, rules};
@@ -52,6 +53,14 @@ pub(super) fn isolator(parameters: &[u8]) -> Result<Agent, Error> {
 pub(super) fn hook(parameters: &[u8]) -> Result<(), Error> {
     super::logger::install();
     process().add(HOOK, parameters, flags())
+}
+
+/// The allocator's settings, which are its own: it runs in the master, where no agent starts.
+pub(super) fn allocator(parameters: &[u8]) -> Result<AllocatorConfig, Error> {
+    super::logger::install();
+    let parameters: Parameters =
+        decode("Parameters", parameters).map_err(|e| Error::defect(e.to_string()))?;
+    AllocatorConfig::from_parts(&parameters.into_pairs()).map_err(wrong)
 }
 
 /// How many GPUs the hook advertises: none where Mesos's own isolator does.

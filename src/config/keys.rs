@@ -35,19 +35,20 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The value that a key has when it is not given, for keys whose default is a value.
-pub(super) fn default_of(name: &str) -> &'static str {
-    KEYS.iter()
+/// The value that a key of a table has when it is not given, for keys whose default is a value.
+pub(super) fn default_of(table: &[Key], name: &str) -> &'static str {
+    table
+        .iter()
         .find(|key| key.name == name)
         .map_or("", |key| key.default)
 }
 
-/// Refuses keys that do not exist or come twice.
-pub(super) fn check(parameters: &[(String, String)]) -> Result<Given<'_>, ConfigError> {
+/// Refuses keys that are not in a table or come twice.
+pub(super) fn check<'a>(table: &[Key], parameters: &'a [(String, String)]) -> Result<Given<'a>, ConfigError> {
     let mut given = HashMap::new();
     for (key, value) in parameters {
-        if !KEYS.iter().any(|known| known.name == key) {
-            return Err(unknown(key, value));
+        if !table.iter().any(|known| known.name == key) {
+            return Err(unknown(table, key, value));
         }
         if let Some(first) = given.insert(key.as_str(), value.as_str()) {
             return Err(duplicate(key, first, value, ""));
@@ -63,8 +64,8 @@ pub(super) fn duplicate(key: &str, first: &str, second: &str, by: &str) -> Confi
     ConfigError::new(ConfigErrorKind::DuplicateKey, text)
 }
 
-fn unknown(key: &str, value: &str) -> ConfigError {
-    let nearest = KEYS
+fn unknown(table: &[Key], key: &str, value: &str) -> ConfigError {
+    let nearest = table
         .iter()
         .map(|known| (distance(key, known.name), known.name))
         .min();
@@ -73,7 +74,7 @@ fn unknown(key: &str, value: &str) -> ConfigError {
         Some((wrong, name)) if wrong <= name.len() / 3 => format!(" (nearest: {name})"),
         _ => String::new(),
     };
-    let names: Vec<&str> = KEYS.iter().map(|known| known.name).collect();
+    let names: Vec<&str> = table.iter().map(|known| known.name).collect();
     // A key is shown as it is only when it looks like one.
     let plain = !key.is_empty() && key.len() <= 64 && key.bytes().all(|b| b.is_ascii_graphic());
     let key = if plain { key.to_owned() } else { quoted(key) };
@@ -140,7 +141,7 @@ mod tests {
             ("", "\"\"", ""),
             ("a b\n", "\"a b\\n\"", ""),
         ] {
-            let error = check(&pairs(&[(key, "x")])).unwrap_err();
+            let error = check(KEYS, &pairs(&[(key, "x")])).unwrap_err();
             assert_eq!(
                 error.to_string(),
                 format!("parameter {shown}=\"x\" does not exist{nearest}; {accepted}")
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn a_key_given_twice_is_refused_even_with_the_same_value() {
         for (first, second) in [("all", "0"), ("all", "all")] {
-            let error = check(&pairs(&[("gpus", first), ("gpus", second)])).unwrap_err();
+            let error = check(KEYS, &pairs(&[("gpus", first), ("gpus", second)])).unwrap_err();
             let want = format!("parameter gpus is given twice, as {first:?} and as {second:?}; give it once");
             assert_eq!(
                 (error.kind(), error.to_string()),

@@ -60,7 +60,8 @@ pub fn text(units: &[(UnitId, Phase)], waited_for: usize) -> String {
     text
 }
 
-fn escaped(value: &str) -> String {
+/// A value as a label takes it.
+pub(super) fn escaped(value: &str) -> String {
     value
         .replace('\\', "\\\\")
         .replace('"', "\\\"")

@@ -30,6 +30,9 @@ pub struct Resource {
     /// Present when it can be taken back at any time.
     #[prost(message, optional, tag = "9")]
     pub revocable: Option<RevocableInfo>,
+    /// Present when several tasks may use it at once.
+    #[prost(message, optional, tag = "10")]
+    pub shared: Option<SharedInfo>,
     /// The role it is allocated to.
     #[prost(message, optional, tag = "11")]
     pub allocation_info: Option<AllocationInfo>,
@@ -79,6 +82,10 @@ pub struct Scalar {
 /// `mesos.Resource.RevocableInfo`: its presence is what it says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct RevocableInfo {}
+
+/// `mesos.Resource.SharedInfo`: its presence is what it says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
+pub struct SharedInfo {}
 
 /// `mesos.Resource.AllocationInfo`.
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
@@ -178,11 +185,13 @@ mod tests {
         bytes.extend(field(3, &[&b"\x09"[..], &2f64.to_le_bytes()].concat()));
         bytes.extend(field(6, b"*"));
         bytes.extend(field(9, b""));
+        bytes.extend(field(10, b""));
         bytes.extend(field(11, &field(1, b"a")));
         bytes.extend(field(13, &field(3, b"b")));
         let want = Resource {
             role: Some("*".into()),
             revocable: Some(RevocableInfo {}),
+            shared: Some(SharedInfo {}),
             allocation_info: Some(AllocationInfo {
                 role: Some("a".into()),
             }),

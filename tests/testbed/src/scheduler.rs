@@ -97,6 +97,12 @@ impl Framework {
         }
     }
 
+    /// The next request to leave an agent that is to be maintained, as the master sent it.
+    pub fn next_inverse_offer(&self, timeout: Duration) -> Result<Value, SchedulerError> {
+        let take = |kept: &mut events::Kept| kept.inverse_offers.pop_front();
+        self.inbox.wait(timeout, "an inverse offer", take)
+    }
+
     /// Accepts offers of one agent with any operations. What is left is refused for `refuse_seconds`.
     pub fn accept(
         &self,
@@ -220,7 +226,8 @@ impl Framework {
         )
     }
 
-    fn call(&self, kind: &str, field: &str, body: Value) -> Result<(), SchedulerError> {
+    /// Any call of the scheduler API: its type, and the field with its body.
+    pub fn call(&self, kind: &str, field: &str, body: Value) -> Result<(), SchedulerError> {
         let mut call = json!({"type": kind, "framework_id": {"value": self.id}});
         call[field] = body;
         events::post(&self.client, &self.stream_id, &call)

@@ -13,15 +13,25 @@ MESOS_MESSAGE(ContainerID, 40);
 MESOS_MESSAGE(ContainerStatus, 72);
 MESOS_MESSAGE(Environment, 48);
 MESOS_MESSAGE(ExecutorInfo, 136);
+MESOS_MESSAGE(Filters, 32);
 MESOS_MESSAGE(FrameworkID, 32);
 MESOS_MESSAGE(FrameworkInfo, 224);
 MESOS_MESSAGE(Labels, 48);
 MESOS_MESSAGE(Parameters, 48);
 MESOS_MESSAGE(Resource, 144);
 MESOS_MESSAGE(ResourceStatistics, 408);
+MESOS_MESSAGE(SlaveID, 32);
 MESOS_MESSAGE(SlaveInfo, 104);
 MESOS_MESSAGE(TaskInfo, 224);
 MESOS_MESSAGE(TaskStatus, 136);
+
+// Handed on as they come.
+class DomainInfo;
+class Offer_Operation;
+class Request;
+class SlaveInfo_Capability;
+class Unavailability;
+class WeightInfo;
 
 class Value_Scalar;
 
@@ -34,17 +44,24 @@ struct Value
 
 namespace std {
 
-// Declared only: the sets that Mesos hands over are walked, never searched.
-template <>
-struct hash<mesos::ContainerID>
-{
-  size_t operator()(const mesos::ContainerID& id) const;
-};
+// Declared only: the sets and maps that Mesos hands over are walked and copied, never searched.
+#define MESOS_DECLARE_HASH(Key)                               \
+  template <>                                                 \
+  struct hash<Key>                                            \
+  {                                                           \
+    size_t operator()(const Key& key) const;                  \
+  };                                                          \
+                                                              \
+  template <>                                                 \
+  struct equal_to<Key>                                        \
+  {                                                           \
+    bool operator()(const Key& left, const Key& right) const; \
+  }
 
-template <>
-struct equal_to<mesos::ContainerID>
-{
-  bool operator()(const mesos::ContainerID& left, const mesos::ContainerID& right) const;
-};
+MESOS_DECLARE_HASH(mesos::ContainerID);
+MESOS_DECLARE_HASH(mesos::FrameworkID);
+MESOS_DECLARE_HASH(mesos::SlaveID);
+
+#undef MESOS_DECLARE_HASH
 
 } // namespace std

@@ -12,6 +12,8 @@
 
 namespace mesos {
 
+class ResourceConversion;
+
 class Resources
 {
   using Item = std::shared_ptr<void>;
@@ -34,6 +36,9 @@ public:
   }
 
   MESOS_WEAK Resources& operator+=(const Resource& resource);
+  MESOS_WEAK Resources& operator-=(const Resources& that);
+
+  bool empty() const { return count == 0; }
 
   class const_iterator
   {

@@ -19,6 +19,7 @@ type EventRecords = Records<Box<dyn Read + Send>>;
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) offers: VecDeque<Offer>,
+    pub(super) inverse_offers: VecDeque<Value>,
     pub(super) updates: Vec<TaskUpdate>,
     pub(super) failures: Vec<Value>,
     ended: Option<String>,
@@ -165,6 +166,12 @@ impl Reader {
                         .put(|kept| kept.offers.extend(list.into_iter().map(Offer::from)));
                 }
             }
+            "INVERSE_OFFERS" => {
+                let offers = event["inverse_offers"]["inverse_offers"].take();
+                if let Value::Array(list) = offers {
+                    self.inbox.put(|kept| kept.inverse_offers.extend(list));
+                }
+            }
             "RESCIND" => {
                 let id = event["rescind"]["offer_id"]["value"].as_str().unwrap_or_default();
                 self.inbox.put(|kept| kept.offers.retain(|o| o.id() != id));
@@ -186,7 +193,7 @@ impl Reader {
                         .to_owned(),
                 );
             }
-            // Heartbeats, inverse offers and messages: nothing waits for them.
+            // Heartbeats and messages: nothing waits for them.
             _ => {}
         }
         None

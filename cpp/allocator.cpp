@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allocator as the master sees it. It stands around the master's own, which gets every call as it comes and does all
+// the sharing; what the core decides is only which part of an offer is withheld. The master's calls return at once;
+// offers come on the inner allocator's thread.
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <mesos/allocator/allocator.hpp>
+
+#include "forwarding_allocator.hpp"
+#include "inner_allocator.hpp"
+#include "messages.hpp"
+#include "mesos_gpu/bytes.hpp"
+#include "mesos_gpu/failures.hpp"
+#include "mesos_gpu/fence.hpp"
+#include "mesos_gpu/layout.hpp"
+#include "offers.hpp"
+#include "removals.hpp"
+#include "mesos-gpu/src/bridge/ffi.rs.h"
+
+using std::set;
+using std::string;
+using std::vector;
+
+using mesos::Filters;
+using mesos::FrameworkID;
+using mesos::FrameworkInfo;
+using mesos::Resource;
+using mesos::Resources;
+using mesos::SlaveID;
+using mesos::SlaveInfo;
+using mesos::allocator::FrameworkOptions;
+
+namespace mesos_gpu {
+
+namespace {
+
+// The master's options without Mesos's own filter, for as long as this lives. They are the master's own local object,
+// which nobody else looks at meanwhile, and a copy would need the layout of all of it.
+class WithoutGpuFilter
+{
+public:
+  explicit WithoutGpuFilter(const mesos::allocator::Options& options)
+    : flag(const_cast<bool&>(options.filterGpuResources)), before(flag)
+  {
+    flag = false;
+  }
+  WithoutGpuFilter(const WithoutGpuFilter& that) = delete;
+  WithoutGpuFilter& operator=(const WithoutGpuFilter& that) = delete;
+
+  ~WithoutGpuFilter() { flag = before; }
+
+private:
+  bool& flag;
+  const bool before;
+};
+
+class Allocator final : public ForwardingAllocator
+{
+public:
+  Allocator(rust::Box<AllocatorCore> core, std::unique_ptr<mesos::allocator::Allocator> inner)
+    : ForwardingAllocator(std::move(inner)), core(std::move(core))
+  {}
+
+  // The inner allocator goes first, and with it the thread that asks the core.
+  ~Allocator() override { inner.reset(); }
+
+  void initialize(const mesos::allocator::Options& options,
+                  const OfferCallback& offer,
+                  const InverseOfferCallback& inverseOffer) override
+  {
+    failures.caught("allocator.initialized", [&] { core->initialized(options.allocationInterval.ns()); });
+    const OfferCallback filtered = [this, offer](const FrameworkID& framework, const Offered& offered) {
+      pass(offer, framework, offered);
+    };
+    bool innerFilters = true;
+    failures.caught("allocator.inner_filters", [&] { innerFilters = core->inner_filters(); });
+    if (innerFilters) {
+      inner->initialize(options, filtered, inverseOffer);
+    } else {
+      const WithoutGpuFilter cleared(options);
+      inner->initialize(options, filtered, inverseOffer);
+    }
+  }
+
+  void recover(const int agents, const hashmap<string, mesos::Quota>& quotas) override
+  {
+    for (const auto& quota : quotas) {
+      failures.caught("allocator.quota_changed", [&] { core->quota_changed(quota.first); });
+    }
+    inner->recover(agents, quotas);
+  }
+
+  // What comes is told to the core before an offer of it can, what goes after the last.
+  void addFramework(const FrameworkID& id,
+                    const FrameworkInfo& info,
+                    const hashmap<SlaveID, Resources>& used,
+                    bool active,
+                    FrameworkOptions&& options) override
+  {
+    failures.caught("allocator.framework_added", [&] {
+      const auto suppressed = textsOf(options.suppressedRoles);
+      core->framework_added(sliceOf(bytesOf(id)), sliceOf(bytesOf(info)), suppressed, active, sharesOf(used));
+    });
+    inner->addFramework(id, info, used, active, std::move(options));
+  }
+
+  void removeFramework(const FrameworkID& id) override
+  {
+    inner->removeFramework(id);
+    failures.caught("allocator.framework_removed", [&] { core->framework_removed(sliceOf(bytesOf(id))); });
+  }
+
+  void activateFramework(const FrameworkID& id) override
+  {
+    failures.caught("allocator.framework_active", [&] { core->framework_active(sliceOf(bytesOf(id)), true); });
+    inner->activateFramework(id);
+  }
+
+  void deactivateFramework(const FrameworkID& id) override
+  {
+    inner->deactivateFramework(id);
+    failures.caught("allocator.framework_active", [&] { core->framework_active(sliceOf(bytesOf(id)), false); });
+  }
+
+  void updateFramework(const FrameworkID& id, const FrameworkInfo& info, FrameworkOptions&& options) override
+  {
+    failures.caught("allocator.framework_updated", [&] {
+      const auto suppressed = textsOf(options.suppressedRoles);
+      core->framework_updated(sliceOf(bytesOf(id)), sliceOf(bytesOf(info)), suppressed);
+    });
+    inner->updateFramework(id, info, std::move(options));
+  }
+
+  void addSlave(const SlaveID& id,
+                const SlaveInfo& info,
+                const vector<mesos::SlaveInfo_Capability>& capabilities,
+                const Option<mesos::Unavailability>& unavailability,
+                const Resources& total,
+                const hashmap<FrameworkID, Resources>& used) override
+  {
+    failures.caught("allocator.agent_added", [&] {
+      const auto resources = allBytesOf<Resource>(total);
+      core->agent_added(sliceOf(bytesOf(id)), sliceOf(bytesOf(info)), resources, sharesOf(used));
+    });
+    inner->addSlave(id, info, capabilities, unavailability, total, used);
+  }
+
+  void removeSlave(const SlaveID& id) override
+  {
+    removals.remove(*inner, bytesOf(id), id);
+    failures.caught("allocator.agent_removed", [&] { core->agent_removed(sliceOf(bytesOf(id))); });
+  }
+
+  void updateSlave(const SlaveID& id,
+                   const SlaveInfo& info,
+                   const Option<Resources>& total,
+                   const Option<vector<mesos::SlaveInfo_Capability>>& capabilities) override
+  {
+    if (total.isSome()) {
+      failures.caught("allocator.agent_updated",
+                      [&] { core->agent_updated(sliceOf(bytesOf(id)), allBytesOf<Resource>(total.get())); });
+    }
+    inner->updateSlave(id, info, total, capabilities);
+  }
+
+  void addResourceProvider(const SlaveID& id,
+                           const Resources& total,
+                           const hashmap<FrameworkID, Resources>& used) override
+  {
+    failures.caught("allocator.provider_added",
+                    [&] { core->provider_added(sliceOf(bytesOf(id)), allBytesOf<Resource>(total), sharesOf(used)); });
+    inner->addResourceProvider(id, total, used);
+  }
+
+  void recoverResources(const FrameworkID& framework,
+                        const SlaveID& id,
+                        const Resources& resources,
+                        const Option<Filters>& filters,
+                        bool isAllocated) override
+  {
+    failures.caught("allocator.recovered", [&] {
+      const string owner = bytesOf(framework);
+      const string agent = bytesOf(id);
+      const bool refused = filters.isSome();
+      const string refusal = refused ? bytesOf(filters.get()) : "";
+      if (core->returned(sliceOf(owner), sliceOf(agent), refused, sliceOf(refusal))) {
+        const auto all = allBytesOf<Resource>(resources);
+        core->recovered(sliceOf(owner), sliceOf(agent), all, refused, sliceOf(refusal));
+      }
+    });
+    inner->recoverResources(framework, id, resources, filters, isAllocated);
+  }
+
+  void suppressOffers(const FrameworkID& id, const set<string>& roles) override
+  {
+    failures.caught("allocator.suppressed", [&] { core->suppressed(sliceOf(bytesOf(id)), textsOf(roles)); });
+    inner->suppressOffers(id, roles);
+  }
+
+  void reviveOffers(const FrameworkID& id, const set<string>& roles) override
+  {
+    failures.caught("allocator.revived", [&] { core->revived(sliceOf(bytesOf(id)), textsOf(roles)); });
+    inner->reviveOffers(id, roles);
+  }
+
+  void updateQuota(const string& role, const mesos::Quota& quota) override
+  {
+    failures.caught("allocator.quota_changed", [&] { core->quota_changed(role); });
+    inner->updateQuota(role, quota);
+  }
+
+private:
+  // On the inner allocator's thread. What is withheld is booked as offered there, so it is given back, once. A failure
+  // withholds nothing: the framework may then use GPUs that it should not, but no machine lies idle and nothing is lost.
+  void pass(const OfferCallback& offer, const FrameworkID& framework, const Offered& offered)
+  {
+    Split split;
+    if (!failures.caught("allocator.offer", [&] { split = mesos_gpu::split(*core, framework, offered); }) ||
+        split.withheld.empty()) {
+      offer(framework, offered);
+      return;
+    }
+    for (const Withheld& one : split.withheld) {
+      removals.unlessRemoved(one.agent,
+                             [&] { inner->recoverResources(framework, one.id, one.resources, one.filters, false); });
+    }
+    if (!split.kept.empty()) {
+      offer(framework, split.kept);
+    }
+  }
+
+  rust::Box<AllocatorCore> core;
+  Removals removals;
+  Failures failures;
+};
+
+} // namespace
+
+} // namespace mesos_gpu
+
+extern "C" mesos::allocator::Allocator* mesos_gpu_create_allocator(const mesos::Parameters& parameters)
+{
+  using namespace mesos_gpu;
+  return fencedCreate("allocator.create", [&]() -> mesos::allocator::Allocator* {
+    requireLayout();
+    rust::Box<AllocatorCore> core = create_allocator(sliceOf(bytesOf(parameters)));
+    auto inner = makeInnerAllocator(string(core->role_sorter()), string(core->framework_sorter()));
+    return new Allocator(std::move(core), std::move(inner));
+  });
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The allocator's calls, from bytes to the filter. The filter has its own lock: the master's calls come on one thread
+//! and offers on another.
+
+use super::ffi::bridge::{Message, Share, Verdict};
+use super::guard::guard;
+use super::pieces::{self, id, resources as resources_of, used as used_of};
+use super::process;
+use crate::error::Error;
+use crate::filter::publisher::{self, Publisher};
+use crate::filter::{Filter, Piece};
+use crate::system::metrics_file::MetricsFile;
+use crate::wire::refusal::Filters;
+use crate::wire::{SlaveInfo, decode};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the C++ allocator holds.
+pub(super) struct AllocatorCore {
+    filter: Arc<Filter>,
+    _publisher: Option<Publisher>,
+}
+
+/// Makes the filter. It knows nothing of GPUs of this machine: masters have none.
+pub(super) fn create_allocator(parameters: &[u8]) -> Result<Box<AllocatorCore>, Error> {
+    guard("allocator.create", || {
+        let config = process::allocator(parameters)?;
+        let file = config.metrics_file.clone();
+        let filter = Arc::new(Filter::new(config));
+        let publish = |file| {
+            let metrics = Box::new(MetricsFile::new(Some(file)));
+            Publisher::start(filter.clone(), metrics, publisher::PERIOD)
+        };
+        Ok(Box::new(AllocatorCore {
+            _publisher: file.map(publish).transpose()?,
+            filter,
+        }))
+    })
+}
+
+impl AllocatorCore {
+    pub(super) fn role_sorter(&self) -> Result<String, Error> {
+        guard("allocator.role_sorter", || {
+            Ok(self.filter.role_sorter().to_owned())
+        })
+    }
+
+    pub(super) fn framework_sorter(&self) -> Result<String, Error> {
+        guard("allocator.framework_sorter", || {
+            Ok(self.filter.framework_sorter().to_owned())
+        })
+    }
+
+    pub(super) fn inner_filters(&self) -> Result<bool, Error> {
+        guard("allocator.inner_filters", || Ok(self.filter.inner_filters()))
+    }
+
+    pub(super) fn initialized(&self, allocation_nanoseconds: i64) -> Result<(), Error> {
+        guard("allocator.initialized", || {
+            let nanoseconds = u64::try_from(allocation_nanoseconds).unwrap_or(0);
+            self.filter.initialized(Duration::from_nanos(nanoseconds));
+            Ok(())
+        })
+    }
+
+    pub(super) fn framework_added(
+        &self,
+        framework: &[u8],
+        info: &[u8],
+        suppressed: Vec<String>,
+        active: bool,
+        used: Vec<Share>,
+    ) -> Result<(), Error> {
+        guard("allocator.framework_added", || {
+            let used = used_of(&used)?;
+            self.filter
+                .framework_added(id(framework)?, info, &suppressed, active, &used);
+            Ok(())
+        })
+    }
+
+    pub(super) fn framework_updated(
+        &self,
+        framework: &[u8],
+        info: &[u8],
+        suppressed: Vec<String>,
+    ) -> Result<(), Error> {
+        guard("allocator.framework_updated", || {
+            self.filter.framework_updated(id(framework)?, info, &suppressed);
+            Ok(())
+        })
+    }
+
+    pub(super) fn framework_removed(&self, framework: &[u8]) -> Result<(), Error> {
+        guard("allocator.framework_removed", || {
+            self.filter.framework_removed(id(framework)?);
+            Ok(())
+        })
+    }
+
+    pub(super) fn framework_active(&self, framework: &[u8], active: bool) -> Result<(), Error> {
+        guard("allocator.framework_active", || {
+            self.filter.framework_active(id(framework)?, active);
+            Ok(())
+        })
+    }
+
+    pub(super) fn suppressed(&self, framework: &[u8], roles: Vec<String>) -> Result<(), Error> {
+        guard("allocator.suppressed", || {
+            self.filter.suppressed(id(framework)?, &roles);
+            Ok(())
+        })
+    }
+
+    pub(super) fn revived(&self, framework: &[u8], roles: Vec<String>) -> Result<(), Error> {
+        guard("allocator.revived", || {
+            self.filter.revived(id(framework)?, &roles);
+            Ok(())
+        })
+    }
+
+    pub(super) fn agent_added(
+        &self,
+        agent: &[u8],
+        info: &[u8],
+        total: Vec<Message>,
+        used: Vec<Share>,
+    ) -> Result<(), Error> {
+        guard("allocator.agent_added", || {
+            let info: SlaveInfo = read("SlaveInfo", info)?;
+            let used = used_of(&used)?;
+            self.filter
+                .agent_added(id(agent)?, &info.hostname, &pieces_of(&total)?, &used);
+            Ok(())
+        })
+    }
+
+    pub(super) fn agent_updated(&self, agent: &[u8], total: Vec<Message>) -> Result<(), Error> {
+        guard("allocator.agent_updated", || {
+            self.filter.agent_updated(id(agent)?, &pieces_of(&total)?);
+            Ok(())
+        })
+    }
+
+    pub(super) fn agent_removed(&self, agent: &[u8]) -> Result<(), Error> {
+        guard("allocator.agent_removed", || {
+            self.filter.agent_removed(id(agent)?);
+            Ok(())
+        })
+    }
+
+    pub(super) fn provider_added(
+        &self,
+        agent: &[u8],
+        total: Vec<Message>,
+        used: Vec<Share>,
+    ) -> Result<(), Error> {
+        guard("allocator.provider_added", || {
+            let used = used_of(&used)?;
+            self.filter.provider_added(id(agent)?, &pieces_of(&total)?, &used);
+            Ok(())
+        })
+    }
+
+    pub(super) fn quota_changed(&self, role: &str) -> Result<(), Error> {
+        guard("allocator.quota_changed", || {
+            self.filter.quota_changed(role);
+            Ok(())
+        })
+    }
+
+    pub(super) fn looks_at(&self, framework: &[u8]) -> Result<bool, Error> {
+        guard("allocator.looks_at", || Ok(self.filter.looks_at(id(framework)?)))
+    }
+
+    pub(super) fn concerns(&self, framework: &[u8], agent: &[u8]) -> Result<bool, Error> {
+        guard("allocator.concerns", || {
+            Ok(self.filter.concerns(id(framework)?, id(agent)?))
+        })
+    }
+
+    pub(super) fn decide(
+        &self,
+        framework: &[u8],
+        role: &str,
+        agent: &[u8],
+        resources: Vec<Message>,
+    ) -> Result<Verdict, Error> {
+        guard("allocator.decide", || {
+            let resources = resources_of(&resources)?;
+            let verdict = self
+                .filter
+                .decide(id(framework)?, role, id(agent)?, &pieces::of(&resources));
+            Ok(Verdict {
+                withheld: pieces::parts(&verdict.withheld, &resources)?,
+                refuse_seconds: verdict.refuse.as_secs_f64(),
+            })
+        })
+    }
+
+    pub(super) fn returned(
+        &self,
+        framework: &[u8],
+        agent: &[u8],
+        refused: bool,
+        filters: &[u8],
+    ) -> Result<bool, Error> {
+        guard("allocator.returned", || {
+            let refuse = refusal(refused, filters)?;
+            Ok(self.filter.returned(id(framework)?, id(agent)?, refuse))
+        })
+    }
+
+    pub(super) fn recovered(
+        &self,
+        framework: &[u8],
+        agent: &[u8],
+        resources: Vec<Message>,
+        refused: bool,
+        filters: &[u8],
+    ) -> Result<(), Error> {
+        guard("allocator.recovered", || {
+            let resources = resources_of(&resources)?;
+            self.filter.recovered(
+                id(framework)?,
+                pieces::role(&resources),
+                id(agent)?,
+                &pieces::of(&resources),
+                refusal(refused, filters)?,
+            );
+            Ok(())
+        })
+    }
+}
+
+fn pieces_of(resources: &[Message]) -> Result<Vec<Piece>, Error> {
+    Ok(pieces::of(&resources_of(resources)?))
+}
+
+/// How long what is given back is refused, where it is.
+fn refusal(refused: bool, filters: &[u8]) -> Result<Option<Duration>, Error> {
+    match refused {
+        true => Ok(Some(read::<Filters>("Filters", filters)?.refuse_time())),
+        false => Ok(None),
+    }
+}
+
+fn read<M: prost::Message + Default>(name: &'static str, bytes: &[u8]) -> Result<M, Error> {
+    decode(name, bytes).map_err(|e| Error::defect(e.to_string()))
+}
