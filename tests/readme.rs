@@ -2,7 +2,8 @@
 //! The README tells the truth: every key, module, path, command and log line it names is one that exists.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use mesos_gpu::config::KEYS;
+use mesos_gpu::config::allocator::ALLOCATOR_KEYS;
+use mesos_gpu::config::{KEYS, Key};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,13 +49,20 @@ fn quoted(text: &str) -> Vec<&str> {
 
 #[test]
 fn every_parameter_stands_in_the_table_with_its_default_and_meaning_and_no_other() {
-    let rows = rows(&section("Parameters"));
+    check_keys(&section("Parameters"), KEYS);
+    let allocator = section("Allocator policies");
+    let table = allocator.split("### Parameters of the allocator").nth(1).unwrap();
+    check_keys(table, ALLOCATOR_KEYS);
+}
+
+fn check_keys(text: &str, keys: &[Key]) {
+    let rows = rows(text);
     let names: Vec<String> = rows
         .iter()
         .map(|row| row[0].trim_matches('`').to_owned())
         .collect();
-    assert_eq!(names, KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
-    for (row, key) in rows.iter().zip(KEYS) {
+    assert_eq!(names, keys.iter().map(|key| key.name).collect::<Vec<_>>());
+    for (row, key) in rows.iter().zip(keys) {
         assert_eq!(
             row[2].replace('`', ""),
             key.default.trim_matches(['(', ')']),
@@ -62,6 +70,22 @@ fn every_parameter_stands_in_the_table_with_its_default_and_meaning_and_no_other
             key.name
         );
         assert_eq!(row[3].replace('`', ""), key.meaning, "meaning of {}", key.name);
+    }
+}
+
+#[test]
+fn every_metric_of_the_allocator_is_one_that_it_writes() {
+    let code = fs::read_to_string(root().join("src/domain/allocation_metrics.rs")).unwrap();
+    let rows = rows(
+        section("Allocator policies")
+            .split("### What can be seen")
+            .nth(1)
+            .unwrap(),
+    );
+    assert!(rows.len() >= 4);
+    for row in rows {
+        let name = row[0].trim_matches('`').split('{').next().unwrap().to_owned();
+        assert!(code.contains(&name), "nothing writes {name}");
     }
 }
 
