@@ -59,6 +59,15 @@ mod tests {
     }
 
     #[test]
+    fn every_unit_is_named_by_uuid_and_no_number_of_the_host_goes_inside() {
+        let mixed = [UnitId::new("GPU-1"), UnitId::new(" MIG-2 ")];
+        let environment = environment(&mixed, |_| false);
+        assert_eq!(environment[0].1, "GPU-1,MIG-2");
+        // Inside, numbers begin at 0: a list of the host's would name GPUs that are not there.
+        assert!(environment.iter().all(|(name, _)| name != "CUDA_VISIBLE_DEVICES"));
+    }
+
+    #[test]
     fn an_order_that_was_chosen_stays() {
         let one = [UnitId::new("GPU-1")];
         let environment = environment(&one, |name| name == DEVICE_ORDER || name == VISIBLE_DEVICES);

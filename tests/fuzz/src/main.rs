@@ -23,7 +23,7 @@ const INSTRUMENT: &[&str] = &[
     "-Coverflow-checks",
 ];
 /// libFuzzer is told time on the clock; after each of these slices the time on the processor is looked at.
-const SLICE: u64 = 60;
+const SLICE: u64 = 300;
 const LONGEST_INPUT: usize = 16 * 1024;
 
 fn main() -> ExitCode {

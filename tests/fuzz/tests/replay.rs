@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What was kept is tried again, and with it some thousand mutations, always the same: so a defect that came back is seen
 //! by an ordinary test run, on any machine.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use mesos_gpu_fuzz::{TARGETS, Target, corpus};
 use std::panic::{AssertUnwindSafe, catch_unwind};
