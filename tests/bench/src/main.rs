@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures, side by side and interleaved, what this library costs: `bench [--rounds=N] [--json=FILE]`.
+//! Measures, side by side and interleaved, what this library costs: `bench [--rounds=N] [--json=FILE]` an agent,
+//! `bench allocator …` the master.
 //!
 //! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
 //! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
 
+mod allocator;
 mod start;
 mod stats;
 mod table;
@@ -37,7 +39,13 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|options| run(&options)) {
+    let mut arguments = std::env::args().skip(1).peekable();
+    let done = if arguments.next_if_eq("allocator").is_some() {
+        allocator::Options::parse(arguments).and_then(|options| allocator::run(&options))
+    } else {
+        options(arguments).and_then(|options| run(&options))
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error}");
@@ -46,16 +54,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn options() -> Result<Options, Error> {
+fn options(arguments: impl Iterator<Item = String>) -> Result<Options, Error> {
     let mut options = Options {
         rounds: 10,
         json: None,
     };
-    for argument in std::env::args().skip(1) {
+    for argument in arguments {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE]",
+                "usage: bench [--rounds=N] [--json=FILE], or bench allocator …",
             )
         };
         match argument.split_once('=') {
