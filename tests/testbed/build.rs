@@ -2,7 +2,15 @@
 //! Compiles the C++ that holds Mesos's own types. It links to nothing of Mesos: everything is looked up at run time.
 
 fn main() {
-    let sources = ["process", "agent", "master", "containerizer", "switchboard"];
+    let sources = [
+        "process",
+        "agent",
+        "allocator",
+        "allocator_bench",
+        "master",
+        "containerizer",
+        "switchboard",
+    ];
     println!("cargo:rerun-if-changed=cpp");
     cc::Build::new()
         .cpp(true)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures, side by side and interleaved, what this library costs: `bench [--rounds=N] [--json=FILE]`.
+//! Measures, side by side and interleaved, what this library costs: `bench [--rounds=N] [--json=FILE]` an agent,
+//! `bench allocator …` the master.
 //!
 //! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
 //! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
-//! `bench driver-volume` compares ways to give containers the driver's files instead.
+//! `bench driver-volume` compares ways to give containers the driver's files instead, and
+//! `bench allocator` the allocator module with the one it stands around.
 
+mod allocator;
 mod driver_volume;
 mod start;
 mod stats;
@@ -41,6 +44,10 @@ struct Options {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
+        Some("allocator") => {
+            let options = allocator::Options::parse(arguments.into_iter().skip(1));
+            options.and_then(|options| allocator::run(&options))
+        }
         Some("driver-volume") => driver_volume::main(&arguments[1..]),
         // What the former starts: not for people.
         Some("driver-volume-container") => driver_volume::container(),
@@ -64,7 +71,7 @@ fn options(arguments: &[String]) -> Result<Options, Error> {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE], or bench driver-volume",
+                "usage: bench [--rounds=N] [--json=FILE], or bench allocator, or bench driver-volume",
             )
         };
         match argument.split_once('=') {

@@ -65,3 +65,42 @@ fn ROOT_every_way_to_show_a_driver_gives_its_figures_and_the_volume_writes_and_a
     assert_eq!(median("container: mounts added", "bind each file"), 5.0);
     assert!(median("container: namespace and mounts", "volume") > 0.0);
 }
+
+/// Also that of every agent all is free in the end: the benchmark says so itself, and fails.
+#[test]
+fn a_small_round_of_the_allocators_gives_every_figure_for_every_variant() {
+    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-allocator-{}.json", std::process::id()));
+    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args([
+            "allocator",
+            "--agents=40",
+            "--frameworks=20",
+            "--cycles=3",
+            "--rounds=1",
+        ])
+        .arg(format!("--json={}", file.display()))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let of = |scenario: &str, what: &str| -> Vec<&str> {
+        let rows = rows
+            .iter()
+            .filter(|row| row["scenario"] == scenario && row["what"] == what);
+        rows.map(|row| row["variant"].as_str().unwrap()).collect()
+    };
+    for scenario in ["hold", "decline"] {
+        for what in ["to last offer", "to drained", "processor time"] {
+            assert_eq!(
+                of(scenario, what),
+                ["inner", "strict", "inner-unfiltered", "share", "open"]
+            );
+        }
+    }
+    let positive = |row: &serde_json::Value| {
+        row["median"].as_f64().unwrap() > 0.0 && row["ratio"]["median"].as_f64().unwrap() > 0.0
+    };
+    assert!(rows.iter().all(positive), "{rows:?}");
+}

@@ -2,6 +2,7 @@
 // A real Mesos master: the library's own "local cluster" with no agents in it.
 #include <unistd.h>
 
+#include "allocator.hpp"
 #include "process.hpp"
 
 using namespace testbed;
@@ -26,49 +27,15 @@ struct LocalFlags
   int num_slaves;
 };
 
-// The record that a module library exports under the module's name.
-struct ModuleRecord
-{
-  const char* module_api_version;
-  const char* mesos_version;
-  const char* kind;
-  const char* author_name;
-  const char* author_email;
-  const char* description;
-  bool (*compatible)();
-  void* (*create)(const void* parameters);
-};
-
-// `Allocator::create` is not in the library, so the last step of `--allocator` is taken here; by then the module
-// manager has loaded the library and verified the record.
+// `Allocator::create` is not in the library, so the last step of `--allocator` is taken here. Without a module the
+// master makes its own.
 void* allocator(const testbed_Master& given)
 {
   if (given.allocator_module == nullptr) {
     return nullptr;
   }
-  void* library = dlopen(given.allocator_library, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw std::runtime_error(text(dlerror()));
-  }
-  auto* record = static_cast<const ModuleRecord*>(dlsym(library, given.allocator_module));
-  if (record == nullptr) {
-    throw std::runtime_error(text(dlerror()));
-  }
-  if (text(record->kind) != "Allocator") {
-    throw std::runtime_error(text(given.allocator_module) + " is a module of kind " + text(record->kind));
-  }
-  void* parameters = room(256);
-  symbol<void (*)(void*)>(MESOS "10ParametersC1Ev")(parameters);
-  const std::string bytes(given.allocator_parameters, given.allocator_parameters_size);
-  using Parse = bool (*)(void*, const std::string&);
-  if (!symbol<Parse>("_ZN6google8protobuf11MessageLite15ParseFromStringERK" STRING)(parameters, bytes)) {
-    throw std::runtime_error("the parameters of the allocator module cannot be parsed");
-  }
-  void* created = record->create(parameters);
-  if (created == nullptr) {
-    throw std::runtime_error("the allocator module created nothing");
-  }
-  return created;
+  return allocator_of(given.allocator_library, given.allocator_module, given.allocator_parameters,
+                      given.allocator_parameters_size);
 }
 
 } // namespace

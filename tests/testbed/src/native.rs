@@ -2,6 +2,7 @@
 //! The one place where Rust calls into the C++ of `cpp/` and, through it, into Mesos.
 #![allow(unsafe_code)]
 
+pub(crate) mod allocator_bench;
 mod strings;
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_long};

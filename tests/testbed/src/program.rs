@@ -3,6 +3,7 @@
 //! links to this program; a person starts `testbed master`, `agent` or `execute`.
 
 mod agent;
+mod allocator_bench;
 mod containerizer;
 mod flags;
 pub(crate) mod leash;
@@ -35,6 +36,7 @@ const USAGE: &str = "usage: testbed master|agent [--flag=value …]
        testbed execute …
        testbed demo        show what tasks see of the GPUs of this machine, or of simulated ones
        testbed obtain      download Mesos and make its stubs
+       testbed allocator-bench [--allocator=NAME --modules=… --agents=N --frameworks=N --cycles=N …]
        testbed clean       remove what crashed testbeds left behind";
 
 /// Does what the name and the arguments of this process ask for.
@@ -62,6 +64,7 @@ fn subcommand(arguments: &[String]) -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("master") => answer(master::main(arguments).map(|()| 0)),
         Some("agent") => answer(agent::main(arguments).map(|()| 0)),
+        Some("allocator-bench") => answer(allocator_bench::main(arguments).map(|()| 0)),
         Some("execute") => crate::execute::main(rest),
         Some("demo") => crate::demo::main(),
         Some("probe") => crate::demo::probe::main(),

@@ -79,6 +79,21 @@ impl Framework {
             .wait(timeout, "an offer", |kept| kept.offers.pop_front())
     }
 
+    /// All offers that are still good, without waiting.
+    pub fn take_offers(&self) -> Vec<Offer> {
+        self.inbox.change(|kept| kept.offers.drain(..).collect())
+    }
+
+    /// How many `OFFERS` events came, each of which is one decision of the master's allocator.
+    pub fn offer_events(&self) -> usize {
+        self.inbox.look(|kept| kept.offer_events)
+    }
+
+    /// Why the master ended the stream, if it did.
+    pub fn ended(&self) -> Option<String> {
+        self.inbox.look(|kept| kept.ended.clone())
+    }
+
     /// The next offer that has at least these regular amounts; smaller ones are declined on the way.
     pub fn offer_with(&self, amounts: &[(&str, f64)], timeout: Duration) -> Result<Offer, SchedulerError> {
         let wanted: Vec<String> = amounts
@@ -157,6 +172,11 @@ impl Framework {
         self.call("REVIVE", "revive", json!({}))
     }
 
+    /// Asks for no more offers, in all roles, until it is revived.
+    pub fn suppress(&self) -> Result<(), SchedulerError> {
+        self.call("SUPPRESS", "suppress", json!({}))
+    }
+
     /// Asks for a task to be killed.
     pub fn kill(&self, task: &str, agent_id: &str) -> Result<(), SchedulerError> {
         let kill = json!({"task_id": {"value": task}, "agent_id": {"value": agent_id}});
@@ -204,6 +224,14 @@ impl Framework {
                 update: Box::new(update),
             })
         }
+    }
+
+    /// Waits until anything was said of a task, whether before this call or after it.
+    pub fn wait_update(&self, task: &str, timeout: Duration) -> Result<TaskUpdate, SchedulerError> {
+        let what = format!("an update of task {task}");
+        self.inbox.wait(timeout, &what, |kept| {
+            kept.updates.iter().find(|u| u.task == task).cloned()
+        })
     }
 
     /// Waits until a task has ended, whether before this call or after it.

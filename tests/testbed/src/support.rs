@@ -3,9 +3,14 @@
 
 pub use fake_nvml::skip;
 
+/// Whether the tests run as root.
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
 /// What a test with cgroups needs and this machine lacks; `None` when it can run.
 pub fn lacking_for_cgroups() -> Option<String> {
-    if !nix::unistd::geteuid().is_root() {
+    if !is_root() {
         return Some("root".to_owned());
     }
     match crate::bed::cgroups::Hierarchies::find() {

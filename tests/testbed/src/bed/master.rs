@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::Testbed;
 use super::process::{Process, Program};
 use super::room::Room;
@@ -43,6 +45,22 @@ impl MasterBuilder {
         self.flags.retain(|(known, _)| known != name);
         self.flags.push((name.to_owned(), value.into()));
         self
+    }
+
+    /// `--allocator` with a module of the library that cargo built, and the module's parameters.
+    pub fn allocator(self, name: &str, parameters: &[(&str, &str)]) -> Result<Self, Error> {
+        let parameters: Vec<_> = parameters
+            .iter()
+            .map(|(key, value)| json!({"key": key, "value": value}))
+            .collect();
+        let modules = json!([{"name": name, "parameters": parameters}]);
+        let manifest = json!({"libraries": [{"file": Testbed::module_library()?, "modules": modules}]});
+        Ok(self.flag("modules", manifest.to_string()).flag("allocator", name))
+    }
+
+    /// A registry that outlives the master's death.
+    pub fn lasting_registry(self) -> Self {
+        self.flag("registry", "replicated_log").flag("quorum", "1")
     }
 
     /// Sets an environment variable.

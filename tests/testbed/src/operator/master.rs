@@ -56,6 +56,35 @@ impl MasterOperator {
             .unwrap_or_default())
     }
 
+    /// Sets what a role is guaranteed and what it may have at most, together. Without limits it may have all.
+    pub fn set_quota(
+        &self,
+        role: &str,
+        guarantees: &[(&str, f64)],
+        limits: &[(&str, f64)],
+    ) -> Result<(), ApiError> {
+        let scalars = |list: &[(&str, f64)]| {
+            let pairs = list
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), json!({"value": value})));
+            Value::Object(pairs.collect())
+        };
+        let config = json!({"role": role, "guarantees": scalars(guarantees), "limits": scalars(limits)});
+        // A guarantee that the cluster cannot meet is for tests to try.
+        let update = json!({"force": true, "quota_configs": [config]});
+        self.call(&json!({"type": "UPDATE_QUOTA", "update_quota": update}))
+            .map(drop)
+    }
+
+    /// The roles with what they hold, as the master describes them.
+    pub fn roles(&self) -> Result<Vec<Value>, ApiError> {
+        let answer = self.call(&json!({"type": "GET_ROLES"}))?;
+        Ok(answer["get_roles"]["roles"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default())
+    }
+
     /// Reserves scalar resources of one agent for a role.
     pub fn reserve(&self, agent_id: &str, role: &str, amounts: &[(&str, f64)]) -> Result<(), ApiError> {
         let mut list = resources::scalars(&resources::amounts(amounts));

@@ -22,7 +22,8 @@ pub(super) struct Kept {
     pub(super) inverse_offers: VecDeque<Value>,
     pub(super) updates: Vec<TaskUpdate>,
     pub(super) failures: Vec<Value>,
-    ended: Option<String>,
+    pub(super) offer_events: usize,
+    pub(super) ended: Option<String>,
 }
 
 /// Where the reading thread puts events and others wait for them.
@@ -70,6 +71,11 @@ impl Inbox {
     /// Looks without waiting.
     pub(super) fn look<T>(&self, see: impl FnOnce(&Kept) -> T) -> T {
         see(&self.lock())
+    }
+
+    /// Takes without waiting.
+    pub(super) fn change<T>(&self, take: impl FnOnce(&mut Kept) -> T) -> T {
+        take(&mut self.lock())
     }
 
     fn put(&self, change: impl FnOnce(&mut Kept)) {
@@ -162,8 +168,10 @@ impl Reader {
             "OFFERS" => {
                 let offers = event["offers"]["offers"].take();
                 if let Value::Array(list) = offers {
-                    self.inbox
-                        .put(|kept| kept.offers.extend(list.into_iter().map(Offer::from)));
+                    self.inbox.put(|kept| {
+                        kept.offer_events += 1;
+                        kept.offers.extend(list.into_iter().map(Offer::from));
+                    });
                 }
             }
             "INVERSE_OFFERS" => {

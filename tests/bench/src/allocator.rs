@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `bench allocator`: what `mesos_gpu_Allocator` costs the master beside the bare allocator that it decorates.
+//!
+//! Every figure comes from a process of its own, which runs allocation cycles without a master (`testbed
+//! allocator-bench`). A cycle ends when the allocator's queue is drained, with what was given back processed. The
+//! processor time of Mesos's threads stands beside the elapsed time, since other programs on the machine hardly change it.
+
+mod options;
+mod report;
+mod run;
+mod variant;
+
+use testbed::Error;
+
+pub use options::Options;
+use report::{Figure, Row};
+use run::Sample;
+
+/// What the frameworks do with their offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scenario {
+    /// They hold them until the cycle is over.
+    Hold,
+    /// They decline them at once, for five seconds.
+    Decline,
+}
+
+impl Scenario {
+    const ALL: [Scenario; 2] = [Scenario::Hold, Scenario::Decline];
+
+    fn name(self) -> &'static str {
+        match self {
+            Scenario::Hold => "hold",
+            Scenario::Decline => "decline",
+        }
+    }
+}
+
+/// Measures, prints, and writes the JSON file where one is asked for.
+pub fn run(options: &Options) -> Result<(), Error> {
+    let mut rows = Vec::new();
+    for &agents in &options.agents {
+        for scenario in Scenario::ALL {
+            rows.extend(measure(options, agents, scenario)?);
+        }
+    }
+    println!("{}", report::draw(&rows));
+    if let Some(file) = &options.json {
+        let text =
+            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
+        std::fs::write(file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
+    }
+    Ok(())
+}
+
+/// One row a variant and figure.
+fn measure(options: &Options, agents: usize, scenario: Scenario) -> Result<Vec<Row>, Error> {
+    let variants = &options.variants;
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); variants.len()];
+    for round in 0..options.rounds {
+        for place in 0..variants.len() {
+            let at = (place + round) % variants.len();
+            samples[at].push(run::once(options, variants[at], agents, scenario)?);
+        }
+        let (round, rounds) = (round + 1, options.rounds);
+        eprintln!(
+            "bench: {agents} agents, {}, round {round} of {rounds}",
+            scenario.name()
+        );
+    }
+    let mut rows = Vec::new();
+    for figure in Figure::ALL {
+        for (at, variant) in variants.iter().enumerate() {
+            let beside = variants
+                .iter()
+                .position(|other| *other == variant.beside())
+                .map(|base| samples[base].as_slice());
+            rows.push(Row::of(agents, scenario, *variant, figure, &samples[at], beside));
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The arguments of `bench allocator`.
+
+use testbed::Error;
+
+use super::variant::Variant;
+
+const USAGE: &str = "usage: bench allocator [--agents=N,N…] [--frameworks=N] [--cycles=N] [--rounds=N] \
+                     [--variants=NAME,NAME…] [--json=FILE]";
+
+/// What to measure and how often.
+#[derive(Debug)]
+pub struct Options {
+    /// Sizes of the cluster; a tenth of the agents have GPUs.
+    pub agents: Vec<usize>,
+    /// Half of them take GPUs.
+    pub frameworks: usize,
+    /// Measured cycles of each process.
+    pub cycles: usize,
+    /// Processes of each variant, size and scenario.
+    pub rounds: usize,
+    /// What to compare.
+    pub variants: Vec<Variant>,
+    /// Where to write the figures.
+    pub json: Option<String>,
+}
+
+impl Options {
+    /// Reads the arguments after `allocator`.
+    pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Self, Error> {
+        let mut options = Self {
+            agents: vec![1_000, 10_000],
+            frameworks: 100,
+            cycles: 20,
+            rounds: 5,
+            variants: Variant::ALL.to_vec(),
+            json: None,
+        };
+        for argument in arguments {
+            let wrong = || Error::new(format!("take the argument {argument:?}"), USAGE);
+            let some = |text: &str| {
+                let number: Option<usize> = text.parse().ok();
+                number.filter(|number| *number > 0).ok_or_else(wrong)
+            };
+            match argument.split_once('=') {
+                Some(("--agents", sizes)) => {
+                    options.agents = sizes.split(',').map(some).collect::<Result<_, _>>()?
+                }
+                Some(("--frameworks", number)) => options.frameworks = some(number)?,
+                Some(("--cycles", number)) => options.cycles = some(number)?,
+                Some(("--rounds", number)) => options.rounds = some(number)?,
+                Some(("--variants", names)) => {
+                    let named = |name: &str| Variant::ALL.into_iter().find(|variant| variant.name() == name);
+                    options.variants = names
+                        .split(',')
+                        .map(|name| named(name).ok_or_else(wrong))
+                        .collect::<Result<_, _>>()?
+                }
+                Some(("--json", file)) => options.json = Some(file.to_owned()),
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Options, Error> {
+        Options::parse(arguments.iter().map(|text| (*text).to_owned()))
+    }
+
+    #[test]
+    fn takes_lists_and_refuses_what_it_does_not_know_by_name() {
+        let options = parse(&["--agents=10,20", "--variants=inner,share", "--rounds=1"]).unwrap();
+        assert_eq!((options.agents, options.rounds), (vec![10, 20], 1));
+        assert_eq!(options.variants, [Variant::Inner, Variant::Share]);
+        for wrong in ["--agents=0", "--variants=inner,lax", "--rounds", "fast"] {
+            let error = parse(&[wrong]).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("cannot take the argument {wrong:?}: usage:")),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One process that measures one allocator.
+
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use testbed::{Error, Testbed};
+
+use super::variant::Variant;
+use super::{Options, Scenario};
+use crate::stats::Summary;
+
+/// What one process measured: medians of its cycles in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// From the wish for a cycle to the last offer.
+    pub to_last_callback: f64,
+    /// To the end of all that followed.
+    pub to_drained: f64,
+    /// Processor time of Mesos's threads.
+    pub cpu: f64,
+}
+
+#[derive(Deserialize)]
+struct Measured {
+    cycles: Vec<Cycle>,
+    total: Totals,
+    free: Totals,
+}
+
+#[derive(Deserialize)]
+struct Cycle {
+    to_last_callback: f64,
+    to_drained: f64,
+    cpu: f64,
+    callbacks: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct Totals {
+    cpus: f64,
+    mem: f64,
+    gpus: f64,
+}
+
+/// Runs it. That nothing was offered, or that something is missing in the end, is an error: the time of an allocator that
+/// does not work says nothing.
+pub fn once(options: &Options, variant: Variant, agents: usize, scenario: Scenario) -> Result<Sample, Error> {
+    let tried = || format!("measure {} with {agents} agents", variant.name());
+    let output = Command::new(Testbed::program()?)
+        .arg("allocator-bench")
+        .args(variant.flags()?)
+        .arg(format!("--agents={agents}"))
+        .arg(format!("--frameworks={}", options.frameworks))
+        .arg(format!("--cycles={}", options.cycles))
+        .arg(format!("--decline={}", scenario == Scenario::Decline))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|why| Error::new(tried(), why))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(Error::new(
+            tried(),
+            format!("it ended with {}:\n{said}", output.status),
+        ));
+    }
+    let measured: Measured =
+        serde_json::from_slice(&output.stdout).map_err(|why| Error::new(tried(), why))?;
+    let (total, free) = (&measured.total, &measured.free);
+    let pairs = [
+        (total.cpus, free.cpus),
+        (total.mem, free.mem),
+        (total.gpus, free.gpus),
+    ];
+    if pairs.iter().any(|(total, free)| (total - free).abs() > 0.001) {
+        let why = format!("of {total:?} only {free:?} is free after all frameworks have left");
+        return Err(Error::new(tried(), why));
+    }
+    if measured.cycles.iter().all(|cycle| cycle.callbacks == 0) {
+        return Err(Error::new(tried(), "nothing was offered in any cycle"));
+    }
+    let median = |of: fn(&Cycle) -> f64| {
+        let all: Vec<f64> = measured.cycles.iter().map(of).collect();
+        Summary::of(&all).median / 1000.0
+    };
+    Ok(Sample {
+        to_last_callback: median(|cycle| cycle.to_last_callback),
+        to_drained: median(|cycle| cycle.to_drained),
+        cpu: median(|cycle| cycle.cpu),
+    })
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocation cycles of an allocator without a master, timed: what a decorated allocator costs must not drown in what
+// HTTP, agents and schedulers cost.
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <deque>
+#include <mutex>
+
+#include "allocator.hpp"
+#include "process.hpp"
+
+using namespace testbed;
+using Clock = std::chrono::steady_clock;
+
+// Mirrors `Cycle` in src/native/allocator_bench.rs: one cycle in microseconds.
+struct testbed_Cycle
+{
+  double to_last_callback;
+  double to_drained;
+  double cpu; // of the threads of libprocess
+  std::size_t callbacks;
+  std::size_t agents; // in all callbacks of the cycle
+};
+
+// Mirrors `Totals` in src/native/allocator_bench.rs.
+struct testbed_Totals
+{
+  double cpus;
+  double mem;
+  double gpus;
+};
+
+// Mirrors `Given` in src/native/allocator_bench.rs. A null `module` means Mesos's own allocator.
+struct testbed_AllocatorBench
+{
+  const char* library;
+  const char* module;
+  const char* parameters; // a serialized mesos::Parameters
+  std::size_t parameters_size;
+  int filter_gpu_resources;
+  int decline; // at once, inside the callback; otherwise offers are held until the cycle is over
+  std::size_t agents;
+  std::size_t frameworks;
+  std::size_t roles;
+  std::size_t warm_up;
+  std::size_t cycles;
+  testbed_Cycle* measured; // room for `cycles`
+  testbed_Totals* total;   // of all agents
+  testbed_Totals* free;    // offered to a last framework after all others have left
+};
+
+namespace {
+
+constexpr double REFUSE_SECONDS = 5.0;
+
+double seconds_of(clockid_t clock)
+{
+  timespec time;
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// What all threads but this one, which only waits, have used.
+double cpu_of_mesos()
+{
+  return 1e6 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID));
+}
+
+double microseconds(Clock::time_point from, Clock::time_point to)
+{
+  return std::chrono::duration<double, std::micro>(to - from).count();
+}
+
+void add(testbed_Totals& sum, const Resources& resources)
+{
+  sum.cpus += resources.cpus();
+  sum.mem += resources.mem();
+  sum.gpus += resources.gpus();
+}
+
+// An offer that its framework holds.
+struct Held
+{
+  Held(const Id& framework_, const Id& agent_, const Resources& resources_) : resources(resources_)
+  {
+    static auto copy_framework = symbol<void (*)(Id*, const Id&)>(MESOS "11FrameworkIDC1ERKS0_");
+    static auto copy_agent = symbol<void (*)(Id*, const Id&)>(MESOS "7SlaveIDC1ERKS0_");
+    copy_framework(&framework, framework_);
+    copy_agent(&agent, agent_);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held()
+  {
+    static auto end_framework = symbol<void (*)(Id*)>(MESOS "11FrameworkIDD1Ev");
+    static auto end_agent = symbol<void (*)(Id*)>(MESOS "7SlaveIDD1Ev");
+    end_framework(&framework);
+    end_agent(&agent);
+  }
+
+  Id framework;
+  Id agent;
+  Resources resources;
+};
+
+class Bench
+{
+public:
+  explicit Bench(const testbed_AllocatorBench& given)
+    : given_(given), allocator_(make(given)), refused_(filters()), callbacks_(0)
+  {}
+
+  void run()
+  {
+    start();
+    for (std::size_t i = 0; i < given_.frameworks; ++i) {
+      add_framework(i, (i / given_.roles) % 2 == 1);
+    }
+    add_agents();
+    settle();
+    give_back();
+    for (std::size_t i = 0; i < given_.warm_up + given_.cycles; ++i) {
+      const testbed_Cycle cycle = measure(i % given_.frameworks);
+      if (i >= given_.warm_up) {
+        given_.measured[i - given_.warm_up] = cycle;
+      }
+    }
+    look_at_what_is_free();
+  }
+
+private:
+  static Allocator* make(const testbed_AllocatorBench& given)
+  {
+    return static_cast<Allocator*>(
+        given.module == nullptr ? built_in_allocator()
+                                : allocator_of(given.library, given.module, given.parameters, given.parameters_size));
+  }
+
+  static Option<Message<32>> filters()
+  {
+    return Option<Message<32>>(flat("7Filters", Bytes().scalar(1, REFUSE_SECONDS).done()));
+  }
+
+  void start()
+  {
+    auto* options = new (room(sizeof(AllocatorOptions))) AllocatorOptions{};
+    // No cycle comes by itself.
+    options->allocation_interval = 3600'000'000'000;
+    options->filter_gpu_resources = given_.filter_gpu_resources != 0;
+    options->max_completed_frameworks = 50;
+    options->per_framework_metrics = true;
+    options->recovery_timeout = 600'000'000'000;
+    options->recovery_factor = 0.8;
+    allocator_->initialize(
+        *options, [this](const Id& framework, const ByRole& offered) { take(framework, offered); },
+        [](const Id&, const void*) {});
+  }
+
+  // Runs on the allocator's thread.
+  void take(const Id& framework, const ByRole& offered)
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    ++callbacks_;
+    for (const auto& role : offered) {
+      for (const auto& agent : role.second) {
+        ++agents_;
+        if (given_.decline && !keep_) {
+          allocator_->recoverResources(&framework, &agent.first, agent.second, refused_, false);
+        } else {
+          held_.emplace_back(framework, agent.first, agent.second);
+        }
+      }
+    }
+    last_ = Clock::now();
+  }
+
+  void add_framework(std::size_t number, bool gpus)
+  {
+    const Member framework = framework_of_role(number, number % given_.roles, gpus);
+    frameworks_.push_back(framework.id);
+    FrameworkOptions options;
+    allocator_->addFramework(framework.id, framework.info, ById(), true, std::move(options));
+  }
+
+  void add_agents()
+  {
+    const std::vector<Message<32>> capabilities = agent_capabilities();
+    Resources plain;
+    plain.add("cpus", 64);
+    plain.add("mem", 262144);
+    plain.add("disk", 1e6);
+    Resources with_gpus(plain);
+    with_gpus.add("gpus", 8);
+    for (std::size_t i = 0; i < given_.agents; ++i) {
+      const Resources& total = i % 10 == 0 ? with_gpus : plain;
+      const Member agent = agent_of(i);
+      allocator_->addSlave(agent.id, agent.info, capabilities, Option<Message<40>>(), total, ById());
+      add(*given_.total, total);
+    }
+  }
+
+  // Returns when all calls so far, the allocation that they asked for, and all give-backs of that are processed. An
+  // allocation is a message that the first call behind it queues, so it is done after the second round trip; give-backs
+  // are queued while it runs, so they are done after the third.
+  void settle()
+  {
+    for (int round = 0; round < 3; ++round) {
+      const Pending answer = allocator_->getInverseOfferStatuses();
+      while (answer.pending()) {
+        usleep(50);
+      }
+    }
+  }
+
+  testbed_Cycle measure(std::size_t number)
+  {
+    {
+      std::lock_guard<std::mutex> guard(mutex_);
+      callbacks_ = agents_ = 0;
+    }
+    const double cpu = cpu_of_mesos();
+    const Clock::time_point begin = last_ = Clock::now();
+    allocator_->reviveOffers(frameworks_[number], {});
+    settle();
+    const Clock::time_point end = Clock::now();
+    const double used = cpu_of_mesos() - cpu;
+    const testbed_Cycle cycle{microseconds(begin, last_), microseconds(begin, end), used, callbacks_, agents_};
+    give_back();
+    return cycle;
+  }
+
+  void give_back()
+  {
+    const Option<Message<32>> none;
+    std::deque<Held> held;
+    {
+      std::lock_guard<std::mutex> guard(mutex_);
+      held.swap(held_);
+    }
+    for (const Held& offer : held) {
+      allocator_->recoverResources(&offer.framework, &offer.agent, offer.resources, none, false);
+    }
+    settle();
+  }
+
+  // Everything must come back: a last framework that takes GPUs is offered each agent whole.
+  void look_at_what_is_free()
+  {
+    for (const void* framework : frameworks_) {
+      allocator_->removeFramework(framework);
+    }
+    settle();
+    keep_ = true;
+    add_framework(given_.frameworks, true);
+    settle();
+    std::lock_guard<std::mutex> guard(mutex_);
+    for (const Held& offer : held_) {
+      add(*given_.free, offer.resources);
+    }
+  }
+
+  const testbed_AllocatorBench& given_;
+  Allocator* const allocator_;
+  const Option<Message<32>> refused_;
+  std::vector<const void*> frameworks_;
+  std::mutex mutex_;
+  std::deque<Held> held_;
+  Clock::time_point last_;
+  std::size_t callbacks_;
+  std::size_t agents_ = 0;
+  bool keep_ = false;
+};
+
+} // namespace
+
+// Starts libprocess itself, with the first message; the modules are loaded.
+extern "C" int testbed_allocator_bench(const testbed_AllocatorBench* given)
+{
+  return guarded("measure the allocator", [&] {
+    // Only errors are logged.
+    *symbol<int*>("_ZN3fLI17FLAGS_minloglevelE") = 2;
+    // It is referred to by callbacks until the process ends.
+    (new Bench(*given))->run();
+    return 0;
+  });
+}

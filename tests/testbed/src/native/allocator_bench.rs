@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The timed allocation cycles of cpp/allocator_bench.cpp.
+
+use std::ffi::{c_char, c_int};
+
+use serde::Serialize;
+
+use super::strings::{c_option, pointer};
+use super::{Mesos, done};
+use crate::error::Error;
+
+/// What is measured.
+pub(crate) struct Settings<'a> {
+    /// Library, module and serialized parameters; without them Mesos's own allocator.
+    pub(crate) allocator: Option<(&'a str, &'a str, &'a [u8])>,
+    pub(crate) filter_gpu_resources: bool,
+    /// Frameworks decline at once with a filter; otherwise they hold their offers until the cycle is over.
+    pub(crate) decline: bool,
+    pub(crate) agents: usize,
+    pub(crate) frameworks: usize,
+    pub(crate) roles: usize,
+    /// Cycles that are not measured.
+    pub(crate) warm_up: usize,
+    pub(crate) cycles: usize,
+}
+
+/// One cycle. Mirrors `testbed_Cycle`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct Cycle {
+    pub(crate) to_last_callback: f64,
+    pub(crate) to_drained: f64,
+    pub(crate) cpu: f64,
+    pub(crate) callbacks: usize,
+    pub(crate) agents: usize,
+}
+
+/// Amounts over all agents. Mirrors `testbed_Totals`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(crate) struct Totals {
+    pub(crate) cpus: f64,
+    pub(crate) mem: f64,
+    pub(crate) gpus: f64,
+}
+
+/// What came of it, for whoever started the process.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    /// Times in microseconds.
+    pub(crate) cycles: Vec<Cycle>,
+    pub(crate) total: Totals,
+    /// Offered to a last framework after all others have left.
+    pub(crate) free: Totals,
+}
+
+/// Mirrors `testbed_AllocatorBench`.
+#[repr(C)]
+struct Given {
+    library: *const c_char,
+    module: *const c_char,
+    parameters: *const c_char,
+    parameters_size: usize,
+    filter_gpu_resources: c_int,
+    decline: c_int,
+    agents: usize,
+    frameworks: usize,
+    roles: usize,
+    warm_up: usize,
+    cycles: usize,
+    measured: *mut Cycle,
+    total: *mut Totals,
+    free: *mut Totals,
+}
+
+unsafe extern "C" {
+    fn testbed_allocator_bench(given: *const Given) -> c_int;
+}
+
+impl Mesos {
+    /// Runs the cycles. The allocator and what it refers to stay until the process ends, so once is enough.
+    pub(crate) fn allocator_bench(&self, settings: &Settings<'_>) -> Result<Measured, Error> {
+        let library = c_option(settings.allocator.map(|(library, _, _)| library))?;
+        let module = c_option(settings.allocator.map(|(_, module, _)| module))?;
+        let parameters = settings
+            .allocator
+            .map_or(&[][..], |(_, _, parameters)| parameters);
+        let mut cycles = vec![Cycle::default(); settings.cycles];
+        let (mut total, mut free) = (Totals::default(), Totals::default());
+        // The C++ goes on referring to it from the allocator's callbacks.
+        let given: &'static Given = Box::leak(Box::new(Given {
+            library: pointer(library.as_ref()),
+            module: pointer(module.as_ref()),
+            parameters: parameters.as_ptr().cast(),
+            parameters_size: parameters.len(),
+            filter_gpu_resources: settings.filter_gpu_resources.into(),
+            decline: settings.decline.into(),
+            agents: settings.agents,
+            frameworks: settings.frameworks,
+            roles: settings.roles,
+            warm_up: settings.warm_up,
+            cycles: settings.cycles,
+            measured: cycles.as_mut_ptr(),
+            total: &raw mut total,
+            free: &raw mut free,
+        }));
+        // SAFETY: `given` lives for ever; its strings are NUL-terminated or null where null is allowed, `measured` has
+        // room for `cycles`, and these, `total` and `free` are looked at only until it returns. It lets no exception
+        // out.
+        done("measure the allocator", unsafe { testbed_allocator_bench(given) })?;
+        Ok(Measured { cycles, total, free })
+    }
+}
