@@ -6,7 +6,7 @@ use super::layout::{
     ENTRY, EXTENSION_HEADER, EXTENSION_MAGIC, HEADER, HWCAPS_TAG, LITTLE_ENDIAN, MAGIC, SECTION,
 };
 use super::{CacheError, Contents, Entry, contents, order};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// A cache of the entries of `cache`, if one is given that can be read, and of `added`. Of the same name the added ones come
 /// first, in their order, so the loader takes them.
@@ -90,36 +90,29 @@ fn write(entries: &[&Entry], hwcaps: &[String]) -> Result<Vec<u8>, CacheError> {
     Ok(bytes)
 }
 
-/// Each text once.
-struct Strings<'a> {
+/// Each entry has texts of its own, even where they are the same: shared ones could be more, read out, than what reading
+/// takes from a file of that size.
+struct Strings {
     start: usize,
     bytes: Vec<u8>,
-    places: HashMap<&'a str, u32>,
 }
 
-impl<'a> Strings<'a> {
+impl Strings {
     fn new(start: usize) -> Self {
-        Self {
-            start,
-            bytes: Vec::new(),
-            places: HashMap::new(),
-        }
+        let bytes = Vec::new();
+        Self { start, bytes }
     }
 
     fn end(&self) -> usize {
         self.start + self.bytes.len()
     }
 
-    fn put(&mut self, text: &'a str) -> Result<u32, CacheError> {
-        if let Some(place) = self.places.get(text) {
-            return Ok(*place);
-        }
+    fn put(&mut self, text: &str) -> Result<u32, CacheError> {
         let place = word(self.end())?;
         // With the end in range, every offset into the text is.
         word(self.end() + text.len() + 1)?;
         self.bytes.extend(text.as_bytes());
         self.bytes.push(0);
-        self.places.insert(text, place);
         Ok(place)
     }
 }
