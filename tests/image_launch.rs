@@ -259,6 +259,18 @@ fn a_container_that_grows_is_shown_the_nodes_of_its_new_gpus() {
 }
 
 #[test]
+fn a_container_whose_new_nodes_cannot_be_shown_grows_all_the_same() {
+    let mut agent = FakeAgent::with_gpus(2);
+    launch(&mut agent, "a", &imaged(1.0, &[]));
+    agent.isolate("a", 4711);
+    agent.images.refuse("no room");
+    agent.update("a", 2.0).unwrap();
+    assert_eq!(agent.images.shown().len(), 1);
+    // The next update of the container is not held up by it.
+    agent.update("a", 2.0).unwrap();
+}
+
+#[test]
 fn what_others_mount_into_the_image_is_told_so_that_nothing_of_ours_lies_below_it() {
     let mut agent = FakeAgent::with_gpus(1);
     let volume = Volume {

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::isolator::devices;
 use crate::ports::images::{DriverWant, Outfit, Want};
 use crate::wire::ContainerConfig;
+use std::fmt::Display;
 
 /// What a container with an image is launched with on top.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,21 +70,35 @@ pub(super) fn fit(
     );
 }
 
-/// Shows a running container the nodes of GPUs that it got on top.
-pub(super) fn show(state: &State, container: &ContainerId, more: &[UnitId]) {
+/// Shows a running container the nodes of GPUs that it got on top, and goes on: with them, so that the task for which they
+/// are finds them, or, for a failure would end all its tasks, without.
+pub(super) fn show(
+    state: &mut State,
+    container: &ContainerId,
+    more: &[UnitId],
+    then: Box<dyn FnOnce(&mut State) + Send>,
+) {
+    let unseen = |container: &ContainerId, why: &dyn Display| {
+        log::error!("container {container} may open its new GPUs and does not see them: {why}");
+    };
     let known = state.containers.get(container);
     let Some(process) = known.and_then(|known| known.pid) else {
-        return;
+        return then(state);
     };
     match devices::nodes(state, more) {
         Ok(nodes) => {
-            let id = container.clone();
-            let failed =
-                move |why| log::error!("container {id} may open its new GPUs and does not see them: {why}");
-            state.machine.images.show(process, nodes, Box::new(failed));
+            let (mailbox, id) = (state.mailbox.clone(), container.clone());
+            let shown = move |shown: Result<(), String>| {
+                if let Err(why) = shown {
+                    unseen(&id, &why);
+                }
+                mailbox.post("isolator.image", then);
+            };
+            state.machine.images.show(process, nodes, Box::new(shown));
         }
         Err(error) => {
-            log::error!("container {container} may open its new GPUs and does not see them: {error}")
+            unseen(container, &error);
+            then(state);
         }
     }
 }

@@ -58,11 +58,14 @@ fn change(state: &mut State, container: &ContainerId, resources: &[Resource], re
         Ordering::Greater => {
             let id = container.clone();
             let then = move |state: &mut State, more: Result<Vec<_>, Error>| {
-                if let Ok(more) = &more {
-                    image::show(state, &id, more);
-                    log::info!("container {id} grew by {}", prepare::list(more));
-                }
-                done(state, &id, &reply, more.map(|_| ()));
+                let more = match more {
+                    Ok(more) => more,
+                    Err(error) => return done(state, &id, &reply, Err(error)),
+                };
+                log::info!("container {id} grew by {}", prepare::list(&more));
+                let container = id.clone();
+                let then = move |state: &mut State| done(state, &container, &reply, Ok(()));
+                image::show(state, &id, &more, Box::new(then));
             };
             grant::give(state, container, wanted - held, Box::new(then));
         }

@@ -66,8 +66,8 @@ pub struct DriverOutfit {
 /// Takes the answer, once, on a thread of the port's own: the outfit, or in words why there is none.
 pub type Done = Box<dyn FnOnce(Result<Outfit, String>) + Send>;
 
-/// Takes what could not be done, in words.
-pub type Failed = Box<dyn FnOnce(String) + Send>;
+/// Takes the answer, once, on a thread of the port's own: nothing, or in words what could not be done.
+pub type Shown = Box<dyn FnOnce(Result<(), String>) + Send>;
 
 /// Images.
 pub trait Images: Send {
@@ -75,8 +75,8 @@ pub trait Images: Send {
     fn fit(&self, want: Want, done: Done);
 
     /// Shows device nodes in the image of a running container; returns at once. One that sees the host's own files sees them
-    /// already. Nobody waits for it: what cannot be done is told in words to `failed`, on a thread of the port's own.
-    fn show(&self, process: u32, nodes: Vec<NodeWant>, failed: Failed);
+    /// already.
+    fn show(&self, process: u32, nodes: Vec<NodeWant>, shown: Shown);
 
     /// Says that a container has ended, so that driver files which only it used can go. A container that was never fitted
     /// is none.

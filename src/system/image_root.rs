@@ -10,7 +10,7 @@ mod error;
 pub mod loader;
 
 pub use compat::compat_names;
-pub use error::ImageError;
+pub use error::{ImageError, in_words};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
@@ -52,8 +52,8 @@ impl ImageRoot {
         if real.parent().is_none() {
             return Err(failed(&"it is the root of the host"));
         }
-        let root = Root::open(&real).map_err(|error| failed(&error))?;
-        let at_root = root.resolve("/").map_err(|error| failed(&error))?;
+        let root = Root::open(&real).map_err(|error| failed(&in_words(&error)))?;
+        let at_root = root.resolve("/").map_err(|error| failed(&in_words(&error)))?;
         let found = fstat(&at_root).map_err(|errno| failed(&errno.desc()))?;
         if !is(&found, SFlag::S_IFDIR) {
             return Err(failed(&format!("it is {}", kind(&found))));
@@ -136,7 +136,7 @@ impl ImageRoot {
                         "{inside:?} goes through too many links"
                     ))),
                     Some(errno) => Err(ImageError::from_errno(&inside, errno)),
-                    None => Err(ImageError::Other(format!("{inside:?}: {error}"))),
+                    None => Err(ImageError::Other(format!("{inside:?}: {}", in_words(&error)))),
                 };
             }
         };

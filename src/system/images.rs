@@ -6,7 +6,7 @@ mod running;
 
 use crate::domain::compat;
 use crate::domain::driver_file::{DriverFiles, Place};
-use crate::ports::images::{Done, DriverOutfit, DriverWant, Failed, Images, NodeWant, Outfit, Want};
+use crate::ports::images::{Done, DriverOutfit, DriverWant, Images, NodeWant, Outfit, Shown, Want};
 use crate::system::device_copies::DeviceCopies;
 use crate::system::driver_files::{DriverSearch, Found};
 use crate::system::driver_params;
@@ -21,7 +21,7 @@ use std::thread;
 
 enum Work {
     Fit(Want, Done),
-    Show(u32, Vec<NodeWant>, Failed),
+    Show(u32, Vec<NodeWant>, Shown),
     Ended(String),
 }
 
@@ -58,8 +58,8 @@ impl Images for ImagesThread {
         self.put(Work::Fit(want, done));
     }
 
-    fn show(&self, process: u32, nodes: Vec<NodeWant>, failed: Failed) {
-        self.put(Work::Show(process, nodes, failed));
+    fn show(&self, process: u32, nodes: Vec<NodeWant>, shown: Shown) {
+        self.put(Work::Show(process, nodes, shown));
     }
 
     fn ended(&self, container: &str) {
@@ -71,11 +71,7 @@ fn run(fitter: &mut Fitter, todo: &Receiver<Work>) {
     for work in todo {
         match work {
             Work::Fit(want, done) => done(guarded(|| fitter.fit(&want))),
-            Work::Show(process, nodes, failed) => {
-                if let Err(why) = guarded(|| running::show(process, &nodes)) {
-                    failed(why);
-                }
-            }
+            Work::Show(process, nodes, shown) => shown(guarded(|| running::show(process, &nodes))),
             Work::Ended(container) => fitter.ended(&container),
         }
     }

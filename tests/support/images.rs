@@ -9,7 +9,7 @@ use mesos_gpu::domain::image::injection::DriverFilesPolicy;
 use mesos_gpu::domain::mount::Mount;
 use mesos_gpu::isolator;
 use mesos_gpu::ports::driver_proc::DriverProc;
-use mesos_gpu::ports::images::{Done, DriverOutfit, Failed, Images, NodeWant, Outfit, Want};
+use mesos_gpu::ports::images::{Done, DriverOutfit, Images, NodeWant, Outfit, Shown, Want};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -110,15 +110,13 @@ impl Images for FakeImages {
         done(answer);
     }
 
-    fn show(&self, process: u32, nodes: Vec<NodeWant>, failed: Failed) {
+    fn show(&self, process: u32, nodes: Vec<NodeWant>, shown: Shown) {
         let refusal = {
             let mut inner = self.0.lock().unwrap();
             inner.shown.push((process, nodes));
             inner.refusal.clone()
         };
-        if let Some(why) = refusal {
-            failed(why);
-        }
+        shown(refusal.map_or(Ok(()), Err));
     }
 
     fn ended(&self, container: &str) {

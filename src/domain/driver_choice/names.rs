@@ -4,14 +4,16 @@
 
 use std::path::Path;
 
-/// Parts of the driver with versions of their own: EGL's bridges to displays, and the interface for tools.
-const OWN_VERSION: [&str; 7] = [
+/// Parts of the driver with versions of their own: EGL's bridges to displays, the interface for tools, and the compiler that
+/// the driver keeps beside the present one for what older releases of CUDA made.
+const OWN_VERSION: [&str; 8] = [
     "libnvidia-api.so",
     "libnvidia-egl-gbm.so",
     "libnvidia-egl-wayland.so",
     "libnvidia-egl-wayland2.so",
     "libnvidia-egl-xcb.so",
     "libnvidia-egl-xlib.so",
+    "libnvidia-nvvm70.so",
     "libnvidia-vulkan-producer.so",
 ];
 /// Where Windows puts the driver for Linux programs, with no version in any name.

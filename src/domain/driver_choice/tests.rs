@@ -102,6 +102,7 @@ fn parts_with_versions_of_their_own_are_taken_once() {
             &["libnvidia-egl-gbm.so.1"],
         ),
         candidate("/l/libnvidia-api.so.1", Some(OWN), &[]),
+        candidate("/l/libnvidia-nvvm70.so.4", Some(OWN), &[]),
         candidate(
             "/l/libGLX_nvidia.so.580.159.04",
             Some(OWN),
@@ -115,6 +116,7 @@ fn parts_with_versions_of_their_own_are_taken_once() {
             r#"lib64/libnvidia-api.so.1 []"#,
             r#"lib64/libnvidia-egl-gbm.so.1.1.2 ["libnvidia-egl-gbm.so.1"]"#,
             r#"lib64/libnvidia-egl-wayland.so.1.1.13 ["libnvidia-egl-wayland.so.1"]"#,
+            r#"lib64/libnvidia-nvvm70.so.4 []"#,
         ]
     );
     assert_eq!(

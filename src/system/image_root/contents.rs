@@ -2,7 +2,9 @@
 //! What is in the files and folders of an image: read up to a limit, since it may be of any size, and replaced whole or
 //! not at all. Only regular files are opened: to open a pipe can wait for ever, and to open a device can do anything.
 
-use super::{FILE_MODE, ImageError, ImageRoot, is, kind, must_be, new_failed, parts, settle, split};
+use super::{
+    FILE_MODE, ImageError, ImageRoot, in_words, is, kind, must_be, new_failed, parts, settle, split,
+};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, renameat};
@@ -44,7 +46,7 @@ impl ImageRoot {
         must_be(&found, SFlag::S_IFREG, inside).map_err(failed)?;
         let file = Handle::from_fd(found)
             .reopen(OpenFlags::O_RDONLY | OpenFlags::O_NONBLOCK)
-            .map_err(|error| other(error.to_string()))?;
+            .map_err(|error| other(in_words(&error)))?;
         let mut bytes = Vec::new();
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)

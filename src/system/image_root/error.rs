@@ -3,6 +3,7 @@
 //! Mesos's `bind` backend, and not where the image is hostile.
 
 use nix::errno::Errno;
+use std::error::Error;
 
 /// Why something in an image could not be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,4 +42,15 @@ impl From<ImageError> for String {
     fn from(error: ImageError) -> Self {
         error.to_string()
     }
+}
+
+/// An error of `pathrs` with its reasons, which its own words leave out.
+pub fn in_words(error: &pathrs::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut reason = error.source();
+    while let Some(why) = reason {
+        words.push_str(&format!(": {why}"));
+        reason = why.source();
+    }
+    words
 }

@@ -4,15 +4,20 @@
 //! everything is resolved inside its root.
 
 use crate::ports::images::NodeWant;
+use crate::system::image_root::in_words;
 use nix::errno::Errno;
+use nix::libc::{O_CLOEXEC, O_DIRECTORY, O_PATH};
 use nix::sys::stat::{SFlag, fstat, makedev};
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use pathrs::error::ErrorKind;
 use pathrs::{InodeType, Root};
-use std::fs::{self, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+
+/// For everybody: the container's devices cgroup decides.
+const NODE_MODE: u32 = 0o666;
 
 /// Makes the nodes in the container of this process, unless that sees the host's own files.
 ///
@@ -21,15 +26,16 @@ use std::path::Path;
 pub(super) fn show(process: u32, nodes: &[NodeWant]) -> Result<(), String> {
     let path = format!("/proc/{process}/root");
     let failed = |why: String| format!("cannot make device nodes in {path}: {why}");
-    let (own, host) = (fs::metadata(&path), fs::metadata("/"));
-    let (own, host) = (
-        own.map_err(|error| failed(error.to_string()))?,
-        host.map_err(|error| failed(error.to_string()))?,
-    );
-    if (own.dev(), own.ino()) == (host.dev(), host.ino()) {
+    let plain = |error: io::Error| failed(error.to_string());
+    // The last part is the kernel's own link, which nothing of the container can change.
+    let mut options = OpenOptions::new();
+    let open = options.read(true).custom_flags(O_PATH | O_DIRECTORY | O_CLOEXEC);
+    let own = open.open(&path).map_err(plain)?;
+    let (inside, host) = (own.metadata().map_err(plain)?, fs::metadata("/").map_err(plain)?);
+    if (inside.dev(), inside.ino()) == (host.dev(), host.ino()) {
         return Ok(());
     }
-    let root = Root::open(Path::new(&path)).map_err(|error| failed(error.to_string()))?;
+    let root = Root::from_fd(own);
     for node in nodes {
         make(&root, node).map_err(|why| failed(format!("{}: {why}", node.path)))?;
     }
@@ -37,7 +43,7 @@ pub(super) fn show(process: u32, nodes: &[NodeWant]) -> Result<(), String> {
 }
 
 fn make(root: &Root, node: &NodeWant) -> Result<(), String> {
-    let words = |error: pathrs::error::Error| error.to_string();
+    let words = |error| in_words(&error);
     let dev = root.resolve("dev").map_err(words)?;
     let kind = fstatfs(dev.as_fd()).map_err(|errno| errno.desc().to_owned())?;
     if kind.filesystem_type() != TMPFS_MAGIC {
@@ -49,7 +55,7 @@ fn make(root: &Root, node: &NodeWant) -> Result<(), String> {
     }
     let inside = format!("dev/{}", node.path);
     let number = makedev(node.number.major.into(), node.number.minor.into());
-    let device = InodeType::CharacterDevice(Permissions::from_mode(0o666), number);
+    let device = InodeType::CharacterDevice(Permissions::from_mode(NODE_MODE), number);
     match root.create(&inside, &device) {
         Err(error) if error.kind() != ErrorKind::OsError(Some(Errno::EEXIST as i32)) => {
             return Err(words(error));
@@ -62,7 +68,11 @@ fn make(root: &Root, node: &NodeWant) -> Result<(), String> {
     if found.st_mode & SFlag::S_IFMT.bits() != SFlag::S_IFCHR.bits() || found.st_rdev != number {
         return Err("something else is there".to_owned());
     }
+    if found.st_mode & 0o7777 == NODE_MODE {
+        // Among them those that were mounted at the launch, read-only.
+        return Ok(());
+    }
     // Not left to the umask, and not done by a path that the container can change.
     let itself = format!("/proc/self/fd/{}", made.as_fd().as_raw_fd());
-    fs::set_permissions(itself, Permissions::from_mode(0o666)).map_err(|error| error.to_string())
+    fs::set_permissions(itself, Permissions::from_mode(NODE_MODE)).map_err(|error| error.to_string())
 }

@@ -10,6 +10,7 @@
 
 pub mod faults;
 pub mod group;
+pub mod images;
 pub mod mixed_load;
 pub mod probe;
 pub mod random;
