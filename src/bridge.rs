@@ -12,6 +12,7 @@ mod guard;
 mod hook;
 mod isolator;
 mod logger;
+mod message;
 mod pieces;
 mod process;
 mod reply;

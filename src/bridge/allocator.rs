@@ -4,14 +4,15 @@
 
 use super::ffi::bridge::{Message, Share, Verdict};
 use super::guard::guard;
+use super::message::read;
 use super::pieces::{self, id, resources as resources_of, used as used_of};
 use super::process;
 use crate::error::Error;
 use crate::filter::publisher::{self, Publisher};
 use crate::filter::{Filter, Piece};
 use crate::system::metrics_file::MetricsFile;
+use crate::wire::SlaveInfo;
 use crate::wire::refusal::Filters;
-use crate::wire::{SlaveInfo, decode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -243,8 +244,4 @@ fn refusal(refused: bool, filters: &[u8]) -> Result<Option<Duration>, Error> {
         true => Ok(Some(read::<Filters>("Filters", filters)?.refuse_time())),
         false => Ok(None),
     }
-}
-
-fn read<M: prost::Message + Default>(name: &'static str, bytes: &[u8]) -> Result<M, Error> {
-    decode(name, bytes).map_err(|e| Error::defect(e.to_string()))
 }

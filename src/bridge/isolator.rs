@@ -4,6 +4,7 @@
 use super::fault::panic_if_told;
 use super::ffi::bridge::{LaunchReply, LimitationReply, Message, NothingReply, StatusReply, UsageReply};
 use super::guard::{caught, guard};
+use super::message::read;
 use super::{process, reply};
 use crate::agent::Agent;
 use crate::agent::reply::Reply;
@@ -12,7 +13,7 @@ use crate::domain::container::ContainerId;
 use crate::error::Error;
 use crate::isolator;
 use crate::isolator::recover::Live;
-use crate::wire::{ContainerConfig, ContainerID, ContainerState, Resource, decode};
+use crate::wire::{ContainerConfig, ContainerID, ContainerState, Resource};
 use cxx::UniquePtr;
 
 /// What the C++ isolator holds.
@@ -171,10 +172,6 @@ impl IsolatorCore {
             reply.fail(&error);
         }
     }
-}
-
-fn read<M: prost::Message + Default>(name: &'static str, bytes: &[u8]) -> Result<M, Error> {
-    decode(name, bytes).map_err(|e| Error::defect(e.to_string()))
 }
 
 fn container_of(bytes: &[u8]) -> Result<ContainerId, Error> {

@@ -3,10 +3,11 @@
 //! put back: Mesos counts thousandths, and ends the master when more is given back than was offered.
 
 use super::ffi::bridge::{Message, Part, Share};
+use super::message::read;
 use crate::error::Error;
 use crate::filter::{Kind, Piece, Used};
+use crate::wire::Resource;
 use crate::wire::resource::{GPUS, SCALAR};
-use crate::wire::{Resource, decode};
 
 /// Mesos counts this many to one.
 const FRACTIONS: f64 = 1000.0;
@@ -31,10 +32,7 @@ pub(super) fn id(bytes: &[u8]) -> Result<&str, Error> {
 
 /// The messages of a list.
 pub(super) fn resources(messages: &[Message]) -> Result<Vec<Resource>, Error> {
-    messages
-        .iter()
-        .map(|one| decode("Resource", &one.bytes).map_err(|e| Error::defect(e.to_string())))
-        .collect()
+    messages.iter().map(|one| read("Resource", &one.bytes)).collect()
 }
 
 /// Each resource as a piece.

@@ -2,6 +2,7 @@
 //! What the modules of this process share: their parameters, and the agent that the first question starts.
 
 use super::compose::{Running, start, wrong};
+use super::message::read;
 use crate::agent::Agent;
 use crate::agent::board::Board;
 use crate::config::allocator::AllocatorConfig;
@@ -10,7 +11,7 @@ use crate::config::parameters::SharedParameters;
 use crate::config::{AttributeChoice, Config, Mode, rules};
 use crate::error::Error;
 use crate::system::mesos_flags;
-use crate::wire::{Parameters, decode};
+use crate::wire::Parameters;
 use once_cell::sync::Lazy;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -58,8 +59,7 @@ pub(super) fn hook(parameters: &[u8]) -> Result<(), Error> {
 /// The allocator's settings, which are its own: it runs in the master, where no agent starts.
 pub(super) fn allocator(parameters: &[u8]) -> Result<AllocatorConfig, Error> {
     super::logger::install();
-    let parameters: Parameters =
-        decode("Parameters", parameters).map_err(|e| Error::defect(e.to_string()))?;
+    let parameters: Parameters = read("Parameters", parameters)?;
     AllocatorConfig::from_parts(&parameters.into_pairs()).map_err(wrong)
 }
 
@@ -102,8 +102,7 @@ pub(super) fn attributes() -> Result<Wanted, Error> {
 
 impl Process {
     fn add(&mut self, module: &str, parameters: &[u8], flags: &MesosFlags) -> Result<(), Error> {
-        let parameters: Parameters =
-            decode("Parameters", parameters).map_err(|e| Error::defect(e.to_string()))?;
+        let parameters: Parameters = read("Parameters", parameters)?;
         self.parameters
             .merge(module, &parameters.into_pairs())
             .map_err(wrong)?;
