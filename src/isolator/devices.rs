@@ -39,16 +39,15 @@ pub fn missing(state: &State, cgroup: &str, units: &[UnitId]) -> Result<Vec<Devi
     Ok(needed)
 }
 
-/// What a container with these units must be able to open. The driver's tree is read once for all of them: it is as many
+/// What a container with these units must be able to open. The driver's tree is read once, by the caller: it is as many
 /// files as the machine has GPUs.
 ///
 /// # Errors
 /// A node that is needed and not there, or a unit whose driver no longer lists it.
-pub fn nodes(state: &State, units: &[UnitId]) -> Result<Vec<NodeWant>, Error> {
-    let report = state.machine.driver.read();
+pub fn nodes(state: &State, report: &ProcReport, units: &[UnitId]) -> Result<Vec<NodeWant>, Error> {
     let mut nodes = control_nodes(state)?;
     for unit in units {
-        for node in unit_nodes(state, &report, unit)? {
+        for node in unit_nodes(state, report, unit)? {
             // MIG instances of one GPU share its node.
             if !nodes.contains(&node) {
                 nodes.push(node);
@@ -59,7 +58,7 @@ pub fn nodes(state: &State, units: &[UnitId]) -> Result<Vec<NodeWant>, Error> {
 }
 
 fn needed(state: &State, units: &[UnitId]) -> Result<Vec<DeviceNumber>, Error> {
-    Ok(numbers(nodes(state, units)?))
+    Ok(numbers(nodes(state, &state.machine.driver.read(), units)?))
 }
 
 fn numbers(nodes: Vec<NodeWant>) -> Vec<DeviceNumber> {

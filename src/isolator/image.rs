@@ -85,7 +85,7 @@ pub(super) fn show(
     let Some(process) = known.and_then(|known| known.pid) else {
         return then(state);
     };
-    match devices::nodes(state, more) {
+    match devices::nodes(state, &state.machine.driver.read(), more) {
         Ok(nodes) => {
             let (mailbox, id) = (state.mailbox.clone(), container.clone());
             let shown = move |shown: Result<(), String>| {
@@ -124,19 +124,21 @@ fn want(
         return Ok(None);
     };
     let has_gpus = !units.is_empty();
-    let nodes = if has_gpus || state.patience.control_nodes_for_all {
-        devices::nodes(state, units)?
+    let gets_nodes = has_gpus || state.patience.control_nodes_for_all;
+    let gets_driver = injection::gets_driver(state.images.driver_files, has_gpus, wishes);
+    if !gets_nodes && !gets_driver {
+        return Ok(None);
+    }
+    let report = state.machine.driver.read();
+    let nodes = if gets_nodes {
+        devices::nodes(state, &report, units)?
     } else {
         Vec::new()
     };
-    let version = state.machine.driver.read().driver_version;
+    let version = report.driver_version;
     let version = version.or_else(|| state.inventory.driver_version.clone());
     if has_gpus && state.images.requirements {
         check_requirements(state, container, units, wishes, version.as_deref())?;
-    }
-    let gets_driver = injection::gets_driver(state.images.driver_files, has_gpus, wishes);
-    if nodes.is_empty() && !gets_driver {
-        return Ok(None);
     }
     Ok(Some(Want {
         container: container.to_string(),

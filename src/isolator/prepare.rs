@@ -33,12 +33,12 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
     state.containers.entry(container.clone()).or_default().executor = executor;
     if container.is_nested() {
         let given = children::prepare(state, container, &config, wanted);
-        return launch(state, container, config, given, reply);
+        return launch(state, container, &config, given, reply);
     }
     if observe::is_on(state) {
         // Mesos's own isolator fits images itself.
         let units = observe::look(state, container);
-        return reply.answer(units.map(|units| Some(launch_info(&units, &config, Fitted::default()))));
+        return reply.answer(units.map(|units| Some(Told::of(&units, &config).with(Fitted::default()))));
     }
     let id = container.clone();
     let then = move |state: &mut State, given: Result<Vec<UnitId>, Error>| {
@@ -49,7 +49,7 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
             Err(_) => drop(state.containers.remove(&id)),
         }
         let given = given.and_then(|units| grant::control_nodes(state, &id).map(|()| units));
-        launch(state, &id, config, given.map(Some), reply);
+        launch(state, &id, &config, given.map(Some), reply);
     };
     grant::give(state, container, wanted, Box::new(then));
 }
@@ -58,7 +58,7 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
 fn launch(
     state: &mut State,
     container: &ContainerId,
-    config: ContainerConfig,
+    config: &ContainerConfig,
     given: Result<Option<Vec<UnitId>>, Error>,
     reply: Reply<Launch>,
 ) {
@@ -66,17 +66,22 @@ fn launch(
         Ok(given) => given,
         Err(error) => return reply.fail(&error),
     };
-    let units = given.clone().unwrap_or_default();
-    let of = config.clone();
+    let told = given.as_deref().map(|units| Told::of(units, config));
     let then = move |_: &mut State, fitted: Result<Fitted, Error>| {
-        let info = fitted.map(|fitted| match given {
+        let info = fitted.map(|fitted| match told {
             None if fitted == Fitted::default() => None,
             None => Some(inherited(fitted)),
-            Some(units) => Some(launch_info(&units, &config, fitted)),
+            Some(told) => Some(told.with(fitted)),
         });
         reply.answer(info);
     };
-    image::fit(state, container, &of, &units, Box::new(then));
+    image::fit(
+        state,
+        container,
+        config,
+        given.as_deref().unwrap_or_default(),
+        Box::new(then),
+    );
 }
 
 /// Which executor a message describes; none where its framework is not told.
@@ -98,25 +103,41 @@ pub(super) fn wanted(resources: &[Resource]) -> Result<usize, Error> {
     usize::try_from(wanted).map_err(|e| Error::request(format!("cannot count {wanted} GPUs: {e}")))
 }
 
-/// The environment goes to the container's own process, and for a command task to the task as well: with an image the
-/// executor stays outside and does not hand its own on. For the same reason the way to the driver inside the image goes to the
-/// task alone.
-fn launch_info(units: &[UnitId], config: &ContainerConfig, fitted: Fitted) -> ContainerLaunchInfo {
-    let is_set = |name: &str| {
-        config
-            .image()
-            .is_some_and(|image| image.env.iter().any(|pair| pair.split('=').next() == Some(name)))
-    };
-    let granted = launch_plan::environment(units, is_set);
-    let inside = granted.iter().cloned().chain(fitted.environment);
-    let (environment, task_environment) = match config.task_info {
-        Some(_) => (Environment::of(granted.clone()), Some(Environment::of(inside))),
-        None => (Environment::of(inside), None),
-    };
-    ContainerLaunchInfo {
-        environment: Some(environment),
-        task_environment,
-        mounts: fitted.mounts.iter().map(mount_info).collect(),
+/// What a container is told of its GPUs.
+struct Told {
+    variables: Vec<(String, String)>,
+    is_command_task: bool,
+}
+
+impl Told {
+    fn of(units: &[UnitId], config: &ContainerConfig) -> Self {
+        let is_set = |name: &str| {
+            config
+                .image()
+                .is_some_and(|image| image.env.iter().any(|pair| pair.split('=').next() == Some(name)))
+        };
+        Self {
+            variables: launch_plan::environment(units, is_set),
+            is_command_task: config.task_info.is_some(),
+        }
+    }
+
+    /// The environment goes to the container's own process, and for a command task to the task as well: with an image the
+    /// executor stays outside and does not hand its own on. For the same reason the way to the driver inside the image goes
+    /// to the task alone.
+    fn with(self, fitted: Fitted) -> ContainerLaunchInfo {
+        let inside = self.variables.iter().cloned().chain(fitted.environment);
+        let inside = Environment::of(inside);
+        let (environment, task_environment) = if self.is_command_task {
+            (Environment::of(self.variables), Some(inside))
+        } else {
+            (inside, None)
+        };
+        ContainerLaunchInfo {
+            environment: Some(environment),
+            task_environment,
+            mounts: fitted.mounts.iter().map(mount_info).collect(),
+        }
     }
 }
 
