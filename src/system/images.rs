@@ -4,6 +4,7 @@
 
 mod running;
 
+use crate::agent::panic_text;
 use crate::domain::compat;
 use crate::domain::driver_file::{DriverFiles, Place};
 use crate::ports::images::{Done, DriverOutfit, DriverWant, Images, NodeWant, Outfit, Shown, Want};
@@ -79,7 +80,8 @@ fn run(fitter: &mut Fitter, todo: &Receiver<Work>) {
 
 /// A panic is this image's failure, not the next one's.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("a panic, which the log has".to_owned()))
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_text(panic.as_ref()))))
 }
 
 struct Fitter {
