@@ -10,6 +10,7 @@ pub mod driver_files;
 pub mod driver_params;
 pub mod driver_proc;
 pub mod driver_volume;
+mod file_state;
 mod gpu_identity;
 pub mod image_fit;
 pub mod image_root;

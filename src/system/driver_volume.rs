@@ -12,12 +12,11 @@
 //! Running containers hold clones of their own, so an agent that starts has nothing to find again.
 
 mod build;
-mod fingerprint;
 mod instance;
 mod mounts;
 
 use crate::domain::driver_file::DriverFiles;
-use fingerprint::Fingerprint;
+use crate::system::file_state::FileState;
 use instance::Instance;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +40,7 @@ pub struct DriverVolumes {
 struct Volume {
     path: PathBuf,
     files: DriverFiles,
-    seen: Vec<Fingerprint>,
+    seen: Vec<FileState>,
     users: BTreeSet<String>,
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Building one volume: all of it, or nothing and the reason.
 
-use super::fingerprint::Fingerprint;
 use super::{instance, mounts};
 use crate::domain::driver_file::{DriverFile, DriverFiles};
+use crate::system::file_state::FileState;
 use nix::libc::{O_CLOEXEC, O_NOFOLLOW, O_PATH};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -18,7 +18,7 @@ const MOST_LINKS: usize = 4096;
 
 /// Builds the volume of `files` on the folder `path`, which must not be there. The answer is what each file was, in their
 /// order.
-pub fn build(path: &Path, files: &DriverFiles) -> Result<Vec<Fingerprint>, String> {
+pub fn build(path: &Path, files: &DriverFiles) -> Result<Vec<FileState>, String> {
     let failed = |why: String| format!("cannot build driver volume {}: {why}", path.display());
     check(files).map_err(failed)?;
     fs::create_dir(path).map_err(|error| failed(format!("cannot make the folder: {error}")))?;
@@ -68,7 +68,7 @@ fn is_a_name(name: &str) -> bool {
     matches!(parts.next(), Some(Component::Normal(only)) if only == name) && parts.next().is_none()
 }
 
-fn fill(volume: &Path, files: &DriverFiles) -> Result<Vec<Fingerprint>, String> {
+fn fill(volume: &Path, files: &DriverFiles) -> Result<Vec<FileState>, String> {
     let whole = |step: &str, errno: nix::Error| format!("cannot {step}: {}", errno.desc());
     mounts::tmpfs(volume).map_err(|errno| whole("mount a tmpfs", errno))?;
     let mut seen = Vec::with_capacity(files.files.len());
@@ -87,7 +87,7 @@ fn fill(volume: &Path, files: &DriverFiles) -> Result<Vec<Fingerprint>, String> 
     Ok(seen)
 }
 
-fn show(volume: &Path, file: &DriverFile) -> io::Result<Fingerprint> {
+fn show(volume: &Path, file: &DriverFile) -> io::Result<FileState> {
     if !file.source.is_absolute() {
         return Err(io::Error::other("the path must be absolute"));
     }
@@ -96,7 +96,7 @@ fn show(volume: &Path, file: &DriverFile) -> io::Result<Fingerprint> {
     options.read(true).custom_flags(O_PATH | O_NOFOLLOW | O_CLOEXEC);
     let source = options.open(&file.source)?;
     let seen =
-        Fingerprint::of(&source.metadata()?).ok_or_else(|| io::Error::other("it is no regular file"))?;
+        FileState::of_file(&source.metadata()?).ok_or_else(|| io::Error::other("it is no regular file"))?;
     let target = place_of(volume, file);
     File::create_new(&target).map_err(|error| taken(&file.name, error))?;
     mounts::bind_file(

@@ -5,29 +5,34 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Which file it is, and the state of its content.
+/// Which file or folder it is, and the state of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint {
+pub struct FileState {
     device: u64,
     inode: u64,
     size: u64,
     changed: (i64, i64),
 }
 
-impl Fingerprint {
-    /// Of a file that was opened; none if it is no regular file.
-    pub fn of(metadata: &Metadata) -> Option<Self> {
-        metadata.is_file().then(|| Self {
+impl FileState {
+    /// Of what this is told of.
+    pub fn of(metadata: &Metadata) -> Self {
+        Self {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.len(),
             changed: (metadata.mtime(), metadata.mtime_nsec()),
-        })
+        }
     }
 
-    /// Whether this file is at `path`, as it was then.
+    /// Of a file; none if it is no regular one.
+    pub fn of_file(metadata: &Metadata) -> Option<Self> {
+        metadata.is_file().then(|| Self::of(metadata))
+    }
+
+    /// Whether this file, which is no link, is at `path` as it was then.
     pub fn is_at(&self, path: &Path) -> bool {
         let metadata = path.symlink_metadata();
-        metadata.is_ok_and(|metadata| Self::of(&metadata) == Some(*self))
+        metadata.is_ok_and(|metadata| Self::of_file(&metadata) == Some(*self))
     }
 }
