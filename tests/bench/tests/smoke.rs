@@ -5,20 +5,26 @@
 
 use std::process::Command;
 
+/// Runs the benchmark and returns the rows that it wrote.
+fn rows_of(name: &str, arguments: &[&str]) -> Vec<serde_json::Value> {
+    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-{name}-{}.json", std::process::id()));
+    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(arguments)
+        .arg(format!("--json={}", file.display()))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 #[test]
 fn ROOT_CGROUPS_one_round_gives_a_figure_for_every_variant() {
     if let Some(lacking) = testbed::support::lacking_for_cgroups() {
         return testbed::support::skip(&format!("bench: {lacking}"));
     }
-    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-{}.json", std::process::id()));
-    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
-        .args(["--rounds=1", &format!("--json={}", file.display())])
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let rows: Vec<serde_json::Value> =
-        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let rows = rows_of("start", &["--rounds=1"]);
     let variants: Vec<&str> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
     assert_eq!(variants, ["no GPU support", "gpu/nvidia", "mesos-gpu"]);
     assert!(
@@ -33,7 +39,6 @@ fn ROOT_every_way_to_show_a_driver_gives_its_figures_and_the_volume_writes_and_a
     if output.stdout != b"0\n" {
         return testbed::support::skip("bench driver-volume: root");
     }
-    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-volume-{}.json", std::process::id()));
     let small = [
         "driver-volume",
         "--rounds=1",
@@ -41,15 +46,7 @@ fn ROOT_every_way_to_show_a_driver_gives_its_figures_and_the_volume_writes_and_a
         "--libraries=5",
         "--megabytes=8",
     ];
-    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
-        .args(small)
-        .arg(format!("--json={}", file.display()))
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let rows: Vec<serde_json::Value> =
-        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let rows = rows_of("volume", &small);
     let median = |what: &str, variant: &str| {
         let row = rows
             .iter()
@@ -69,22 +66,14 @@ fn ROOT_every_way_to_show_a_driver_gives_its_figures_and_the_volume_writes_and_a
 /// Also that of every agent all is free in the end: the benchmark says so itself, and fails.
 #[test]
 fn a_small_round_of_the_allocators_gives_every_figure_for_every_variant() {
-    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-allocator-{}.json", std::process::id()));
-    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
-        .args([
-            "allocator",
-            "--agents=40",
-            "--frameworks=20",
-            "--cycles=3",
-            "--rounds=1",
-        ])
-        .arg(format!("--json={}", file.display()))
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let rows: Vec<serde_json::Value> =
-        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let small = [
+        "allocator",
+        "--agents=40",
+        "--frameworks=20",
+        "--cycles=3",
+        "--rounds=1",
+    ];
+    let rows = rows_of("allocator", &small);
     let of = |scenario: &str, what: &str| -> Vec<&str> {
         let rows = rows
             .iter()
