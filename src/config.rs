@@ -26,6 +26,9 @@ pub use parameters::SharedParameters;
 use crate::domain::image::injection::DriverFilesPolicy;
 use crate::domain::selection::Selection;
 
+/// Where Mesos puts the sandbox into an image, if its agent is not told otherwise.
+pub const SANDBOX: &str = "/mnt/mesos/sandbox";
+
 /// The settings of all modules of one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -141,10 +144,7 @@ impl Config {
                 Some(text) => values::path("image_dir", text)?,
                 None => values::below_flag("mesos-gpu", "runtime_dir", "/var/run/mesos", flags)?,
             },
-            sandbox_directory: flags
-                .read("sandbox_directory")?
-                .unwrap_or("/mnt/mesos/sandbox")
-                .to_owned(),
+            sandbox_directory: flags.read("sandbox_directory")?.unwrap_or(SANDBOX).to_owned(),
             nvidia_requirements: values::switch("nvidia_requirements", value("nvidia_requirements"))?,
         })
     }

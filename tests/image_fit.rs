@@ -6,10 +6,11 @@
 mod refusals;
 mod support;
 
+use mesos_gpu::config::SANDBOX;
 use mesos_gpu::domain::driver_file::{DriverFile, DriverFiles, Place};
 use mesos_gpu::ports::images::Outfit;
 use mesos_gpu::system::device_copies::NodeCopy;
-use mesos_gpu::system::image_fit::{DriverVolume, Fit, SANDBOX, fit};
+use mesos_gpu::system::image_fit::{DriverVolume, Fit, fit};
 use mesos_gpu::system::image_root::ImageRoot;
 use std::fs;
 use std::os::unix::fs::symlink;

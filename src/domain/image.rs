@@ -10,11 +10,10 @@ pub mod injection;
 pub mod requirement;
 pub mod version;
 
+use crate::domain::launch_plan::{DEVICE_ORDER, NO_DEVICES, VISIBLE_DEVICES};
 use capability::Capability;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which GPUs an image would like to see. Here only whether it wants the driver's files.
-pub const VISIBLE_DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
 /// What an image does with the driver.
 pub const DRIVER_CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
 /// The beginning of the variables that state what an image needs to run.
@@ -28,7 +27,7 @@ pub const VOLUMES_NEEDED: &str = "com.nvidia.volumes.needed";
 const KEPT: [&str; 7] = [
     "PATH",
     "LD_LIBRARY_PATH",
-    "CUDA_DEVICE_ORDER",
+    DEVICE_ORDER,
     "XDG_DATA_DIRS",
     "__EGL_VENDOR_LIBRARY_DIRS",
     "__EGL_EXTERNAL_PLATFORM_CONFIG_DIRS",
@@ -100,7 +99,7 @@ impl Wishes {
     /// whatever the label says.
     pub fn asks_for_driver(&self) -> bool {
         match self.variable(VISIBLE_DEVICES) {
-            Some(value) => !matches!(value, "" | "void"),
+            Some(value) => !matches!(value, "" | NO_DEVICES),
             None => self.needs_volumes,
         }
     }
@@ -119,7 +118,7 @@ impl Wishes {
 
     /// Whether the image chose an order of the devices.
     pub fn orders_devices(&self) -> bool {
-        self.variables.contains_key("CUDA_DEVICE_ORDER")
+        self.variables.contains_key(DEVICE_ORDER)
     }
 
     fn warn(&mut self, warning: String) {

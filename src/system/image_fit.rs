@@ -18,8 +18,6 @@ use target::{Covered, check_apart};
 
 /// Where the persistence daemon listens, on a host that runs it and in a container.
 pub const PERSISTENCED_SOCKET: &str = "/run/nvidia-persistenced/socket";
-/// Where Mesos puts the sandbox into an image, if its agent is not told otherwise.
-pub const SANDBOX: &str = "/mnt/mesos/sandbox";
 
 /// Where drivers look for what they load into a GPU.
 const FIRMWARE: &str = "lib/firmware/nvidia";
@@ -35,7 +33,8 @@ pub struct Fit<'a> {
     pub params: Option<&'a Path>,
     /// The persistence daemon's socket on the host, used if it is one.
     pub socket: Option<&'a Path>,
-    /// The paths in the container that others mount something on, such as volumes and [`SANDBOX`]. `/dev`, `/proc` and
+    /// The paths in the container that others mount something on, such as volumes and
+    /// the sandbox. `/dev`, `/proc` and
     /// `/sys` are known.
     pub covered: &'a [String],
 }

@@ -2,10 +2,11 @@
 //! A host with an image on it, and all that the image is to be fitted with.
 
 use crate::attack::{Attack, PLACES};
+use mesos_gpu::config::SANDBOX;
 use mesos_gpu::domain::driver_file::{DriverFile, DriverFiles, Place};
 use mesos_gpu::ports::images::Outfit;
 use mesos_gpu::system::device_copies::NodeCopy;
-use mesos_gpu::system::image_fit::{DriverVolume, Fit, SANDBOX, fit};
+use mesos_gpu::system::image_fit::{DriverVolume, Fit, fit};
 use mesos_gpu::system::image_root::{ImageRoot, compat_names};
 use std::fs;
 use std::os::unix::net::UnixListener;
