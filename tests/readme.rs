@@ -16,6 +16,13 @@ fn readme() -> String {
     fs::read_to_string(root().join("README.md")).unwrap()
 }
 
+/// The chapter on the allocator, which the README names.
+fn allocator_chapter() -> String {
+    let path = "docs/allocator.md";
+    assert!(readme().contains(&format!("`{path}`")));
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
 /// The text of the section under this heading.
 fn section(heading: &str) -> String {
     let readme = readme();
@@ -50,8 +57,8 @@ fn quoted(text: &str) -> Vec<&str> {
 #[test]
 fn every_parameter_stands_in_the_table_with_its_default_and_meaning_and_no_other() {
     check_keys(&section("Parameters"), KEYS);
-    let allocator = section("Allocator policies");
-    let table = allocator.split("### Parameters of the allocator").nth(1).unwrap();
+    let allocator = allocator_chapter();
+    let table = allocator.split("## Parameters of the allocator").nth(1).unwrap();
     check_keys(table, ALLOCATOR_KEYS);
 }
 
@@ -76,12 +83,7 @@ fn check_keys(text: &str, keys: &[Key]) {
 #[test]
 fn every_metric_of_the_allocator_is_one_that_it_writes() {
     let code = fs::read_to_string(root().join("src/domain/allocation_metrics.rs")).unwrap();
-    let rows = rows(
-        section("Allocator policies")
-            .split("### What can be seen")
-            .nth(1)
-            .unwrap(),
-    );
+    let rows = rows(allocator_chapter().split("## What can be seen").nth(1).unwrap());
     assert!(rows.len() >= 4);
     for row in rows {
         let name = row[0].trim_matches('`').split('{').next().unwrap().to_owned();
@@ -189,6 +191,7 @@ fn every_path_of_the_repository_is_there() {
     let tops = [
         "src",
         "cpp",
+        "docs",
         "include",
         "tests",
         "modules.json",
