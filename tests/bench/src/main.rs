@@ -3,9 +3,11 @@
 //!
 //! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
 //! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
+//! `bench images` measures agents and containers with an image and a driver of real size.
 //! `bench driver-volume` compares ways to give containers the driver's files instead.
 
 mod driver_volume;
+mod images;
 mod start;
 mod stats;
 mod table;
@@ -41,6 +43,7 @@ struct Options {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
+        Some("images") => images::main(&arguments[1..]),
         Some("driver-volume") => driver_volume::main(&arguments[1..]),
         // What the former starts: not for people.
         Some("driver-volume-container") => driver_volume::container(),
@@ -64,7 +67,7 @@ fn options(arguments: &[String]) -> Result<Options, Error> {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE], or bench driver-volume",
+                "usage: bench [--rounds=N] [--json=FILE], or bench images, or bench driver-volume",
             )
         };
         match argument.split_once('=') {

@@ -65,3 +65,44 @@ fn ROOT_every_way_to_show_a_driver_gives_its_figures_and_the_volume_writes_and_a
     assert_eq!(median("container: mounts added", "bind each file"), 5.0);
     assert!(median("container: namespace and mounts", "volume") > 0.0);
 }
+
+#[test]
+fn ROOT_CGROUPS_images_give_their_figures_and_only_the_built_in_copies_the_driver() {
+    if let Some(lacking) = testbed::support::lacking_for_cgroups() {
+        return testbed::support::skip(&format!("bench images: {lacking}"));
+    }
+    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-images-{}.json", std::process::id()));
+    let small = ["images", "--rounds=1", "--launches=2", "--megabytes=8"];
+    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(small)
+        .arg(format!("--json={}", file.display()))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let median = |what: &str, variant: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row["what"] == what && row["variant"] == variant);
+        row.unwrap_or_else(|| panic!("{what} of {variant} is not in {rows:?}"))["median"]
+            .as_f64()
+            .unwrap()
+    };
+    let (start, launch) = ("start: copied to the volume", "first launch: copied");
+    assert!(median(start, "gpu/nvidia") > 3.0);
+    for variant in ["no GPU support", "mesos-gpu"] {
+        assert_eq!((median(start, variant), median(launch, variant)), (0.0, 0.0));
+    }
+    let mounts = |variant: &str| median("mounts in a container", variant);
+    assert!(mounts("gpu/nvidia") > mounts("no GPU support"));
+    // One for each file.
+    assert!(mounts("mesos-gpu") > mounts("gpu/nvidia"));
+    for what in ["agent start, empty volume", "launch: program runs"] {
+        for variant in ["no GPU support", "gpu/nvidia", "mesos-gpu"] {
+            assert!(median(what, variant) > 0.0);
+        }
+    }
+    assert!(median("in process: first fit", "mesos-gpu") > 0.0);
+}
