@@ -115,7 +115,7 @@ fn options(arguments: &[String]) -> Result<Options, Error> {
 }
 
 /// Mounts spread as they do on a host with systemd, but not out of here.
-fn alone() -> nix::Result<()> {
+pub fn alone() -> nix::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     for how in [MsFlags::MS_PRIVATE, MsFlags::MS_SHARED] {
         container::propagate(how)?;
@@ -124,16 +124,18 @@ fn alone() -> nix::Result<()> {
 }
 
 /// A folder that goes away with the program.
-struct Scratch(std::path::PathBuf);
+pub struct Scratch(std::path::PathBuf);
 
 impl Scratch {
-    fn new() -> Result<Self, Error> {
-        let path = std::env::temp_dir().join(format!("mesos-gpu-driver-volume-{}", std::process::id()));
+    /// Makes it where temporary files are.
+    pub fn new() -> Result<Self, Error> {
+        let path = std::env::temp_dir().join(format!("mesos-gpu-bench-{}", std::process::id()));
         std::fs::create_dir(&path).map_err(|e| Error::new(format!("make folder {}", path.display()), e))?;
         Ok(Self(path))
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    /// A place in it.
+    pub fn path(&self, name: &str) -> std::path::PathBuf {
         self.0.join(name)
     }
 }

@@ -4,11 +4,13 @@
 //!
 //! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
 //! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
+//! `bench images` measures agents and containers with an image and a driver of real size,
 //! `bench driver-volume` compares ways to give containers the driver's files instead, and
 //! `bench allocator` the allocator module with the one it stands around.
 
 mod allocator;
 mod driver_volume;
+mod images;
 mod start;
 mod stats;
 mod table;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
             let options = allocator::Options::parse(arguments.into_iter().skip(1));
             options.and_then(|options| allocator::run(&options))
         }
+        Some("images") => images::main(&arguments[1..]),
         Some("driver-volume") => driver_volume::main(&arguments[1..]),
         // What the former starts: not for people.
         Some("driver-volume-container") => driver_volume::container(),
@@ -71,7 +74,7 @@ fn options(arguments: &[String]) -> Result<Options, Error> {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE], or bench allocator, or bench driver-volume",
+                "usage: bench [--rounds=N] [--json=FILE], or bench allocator, images or driver-volume",
             )
         };
         match argument.split_once('=') {

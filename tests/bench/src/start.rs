@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use testbed::{Error, Testbed};
+use testbed::{Agent, Error, Testbed};
 
 use crate::variant::Variant;
 
@@ -16,6 +16,13 @@ const BODY: &str = r#"{"type":"GET_CONTAINERS"}"#;
 pub fn milliseconds(variant: Variant) -> Result<f64, Error> {
     let bed = Testbed::new()?;
     let mut agent = variant.agent(&bed).start()?;
+    let elapsed = until_ready(&mut agent)?;
+    agent.terminate()?;
+    Ok(elapsed)
+}
+
+/// The milliseconds until an agent that was started right now is ready.
+pub fn until_ready(agent: &mut Agent) -> Result<f64, Error> {
     let started = Instant::now();
     while !answers(agent.address()) {
         if started.elapsed() > PATIENCE {
@@ -23,9 +30,7 @@ pub fn milliseconds(variant: Variant) -> Result<f64, Error> {
         }
         std::thread::sleep(Duration::from_micros(500));
     }
-    let elapsed = started.elapsed();
-    agent.terminate()?;
-    Ok(elapsed.as_secs_f64() * 1000.0)
+    Ok(started.elapsed().as_secs_f64() * 1000.0)
 }
 
 /// Whether the agent says yes. A refused connection or another status means not yet.

@@ -14,6 +14,8 @@ pub struct Summary {
     pub first_quartile: f64,
     /// A quarter of them is above this.
     pub third_quartile: f64,
+    /// One in twenty is above this.
+    pub ninety_fifth: f64,
     /// The smallest.
     pub least: f64,
     /// The largest.
@@ -31,6 +33,7 @@ impl Summary {
             median: at(0.5),
             first_quartile: at(0.25),
             third_quartile: at(0.75),
+            ninety_fifth: at(0.95),
             least: at(0.0),
             most: at(1.0),
         }
@@ -61,6 +64,7 @@ mod tests {
             (summary.median, summary.first_quartile, summary.third_quartile),
             (2.5, 1.75, 3.25)
         );
+        assert!((summary.ninety_fifth - 3.85).abs() < 1e-9);
         assert_eq!((summary.least, summary.most, summary.n), (1.0, 4.0, 4));
         assert!(Summary::of(&[]).median.is_nan());
     }

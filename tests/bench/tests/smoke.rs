@@ -19,6 +19,15 @@ fn rows_of(name: &str, arguments: &[&str]) -> Vec<serde_json::Value> {
     serde_json::from_str(&text).unwrap()
 }
 
+fn median(rows: &[serde_json::Value], what: &str, variant: &str) -> f64 {
+    let row = rows
+        .iter()
+        .find(|row| row["what"] == what && row["variant"] == variant);
+    row.unwrap_or_else(|| panic!("{what} of {variant} is not in {rows:?}"))["median"]
+        .as_f64()
+        .unwrap()
+}
+
 #[test]
 fn ROOT_CGROUPS_one_round_gives_a_figure_for_every_variant() {
     if let Some(lacking) = testbed::support::lacking_for_cgroups() {
@@ -47,14 +56,7 @@ fn ROOT_every_way_to_show_a_driver_gives_its_figures_and_the_volume_writes_and_a
         "--megabytes=8",
     ];
     let rows = rows_of("volume", &small);
-    let median = |what: &str, variant: &str| {
-        let row = rows
-            .iter()
-            .find(|row| row["what"] == what && row["variant"] == variant);
-        row.unwrap_or_else(|| panic!("{what} of {variant} is not in {rows:?}"))["median"]
-            .as_f64()
-            .unwrap()
-    };
+    let median = |what: &str, variant: &str| median(&rows, what, variant);
     assert!(median("written at set-up", "copy") > 8.0);
     assert!(median("written at set-up", "volume") < 0.2);
     assert_eq!(median("mounts on the host", "volume"), 6.0);
@@ -92,4 +94,29 @@ fn a_small_round_of_the_allocators_gives_every_figure_for_every_variant() {
         row["median"].as_f64().unwrap() > 0.0 && row["ratio"]["median"].as_f64().unwrap() > 0.0
     };
     assert!(rows.iter().all(positive), "{rows:?}");
+}
+
+#[test]
+fn ROOT_CGROUPS_images_give_their_figures_and_only_the_built_in_copies_the_driver() {
+    if let Some(lacking) = testbed::support::lacking_for_cgroups() {
+        return testbed::support::skip(&format!("bench images: {lacking}"));
+    }
+    let small = ["images", "--rounds=1", "--launches=2", "--megabytes=8"];
+    let rows = rows_of("images", &small);
+    let median = |what: &str, variant: &str| median(&rows, what, variant);
+    let (start, launch) = ("start: copied to the volume", "first launch: copied");
+    assert!(median(start, "gpu/nvidia") > 3.0);
+    for variant in ["no GPU support", "mesos-gpu"] {
+        assert_eq!((median(start, variant), median(launch, variant)), (0.0, 0.0));
+    }
+    let mounts = |variant: &str| median("mounts in a container", variant);
+    assert!(mounts("gpu/nvidia") > mounts("no GPU support"));
+    // One for each file.
+    assert!(mounts("mesos-gpu") > mounts("gpu/nvidia"));
+    for what in ["agent start, empty volume", "launch: program runs"] {
+        for variant in ["no GPU support", "gpu/nvidia", "mesos-gpu"] {
+            assert!(median(what, variant) > 0.0);
+        }
+    }
+    assert!(median("in process: first fit", "mesos-gpu") > 0.0);
 }
