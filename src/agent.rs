@@ -13,6 +13,7 @@ pub mod mailbox;
 pub mod metrics;
 pub mod release;
 pub mod reply;
+pub mod sampling;
 pub mod state;
 pub mod timers;
 pub mod waiting;

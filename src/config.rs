@@ -20,6 +20,7 @@ pub use error::{ConfigError, ConfigErrorKind};
 pub use flags::MesosFlags;
 pub use keys::{KEYS, Key};
 pub use parameters::SharedParameters;
+pub use values::oversubscription::Oversubscription;
 
 use crate::domain::selection::Selection;
 
@@ -60,6 +61,8 @@ pub struct Config {
     pub process_check: bool,
     /// Whether containers without GPUs can open the control nodes too.
     pub control_nodes_for_all: bool,
+    /// Whether idle GPUs are offered a second time, and when.
+    pub oversubscription: Oversubscription,
 }
 
 /// Whether this agent hands GPUs out, or only tells what Mesos's own isolator handed out.
@@ -77,6 +80,7 @@ impl Config {
         let given = keys::check(parameters)?;
         let value = |name| given.get(name).unwrap_or_else(|| keys::default_of(name));
         let path = |name| values::path(name, value(name));
+        let mode = values::mode("mode", value("mode"))?;
         Ok(Self {
             gpus: values::selection("gpus", value("gpus"))?,
             nvml_library: given
@@ -94,7 +98,7 @@ impl Config {
             cgroups_root: values::agreed("cgroups_root", &given, flags, values::cgroup)?,
             cgroups_hierarchy: values::agreed("cgroups_hierarchy", &given, flags, values::path)?,
             attributes: attributes::choice("attributes", value("attributes"))?,
-            mode: values::mode("mode", value("mode"))?,
+            mode,
             checkpoint_dir: match (given.get("checkpoint_dir"), flags.read("work_dir")?) {
                 (Some(text), _) => Some(values::path("checkpoint_dir", text)?),
                 (None, Some(work_dir)) => Some(PathBuf::from(work_dir).join("mesos-gpu")),
@@ -113,6 +117,7 @@ impl Config {
             )?,
             process_check: values::switch("process_check", value("process_check"))?,
             control_nodes_for_all: values::switch("control_nodes_for_all", value("control_nodes_for_all"))?,
+            oversubscription: values::oversubscription::oversubscription(value, mode)?,
         })
     }
 }

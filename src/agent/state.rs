@@ -8,11 +8,13 @@ use crate::agent::metrics::{self, Published};
 use crate::agent::panic_text;
 use crate::agent::release::{self, Release};
 use crate::agent::reply::Reply;
+use crate::agent::sampling::Estimation;
 use crate::agent::timers::Timers;
 use crate::agent::waiting::Queue;
 use crate::config::Mode;
 use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
+use crate::domain::guests::Guests;
 use crate::domain::inventory::Inventory;
 use crate::domain::ledger::Ledger;
 use crate::domain::record::{Advertised, Record};
@@ -65,6 +67,10 @@ pub struct State {
     pub advertised: Advertised,
     /// Who holds them.
     pub ledger: Ledger,
+    /// Who is on a held GPU besides its holder.
+    pub guests: Guests,
+    /// Which held GPUs are idle, and whose guests must go.
+    pub estimate: Estimation,
     /// The GPUs that are being released.
     pub releases: BTreeMap<UnitId, Release>,
     /// Whether another look at them is put off already.
@@ -110,6 +116,8 @@ impl State {
             inventory,
             advertised,
             ledger: Ledger::default(),
+            guests: Guests::default(),
+            estimate: Estimation::off(),
             releases: BTreeMap::new(),
             look_is_due: false,
             waiting: Queue::default(),

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parameters there are, as a table: what modules.json may say, what the documentation and the tool print, and what
-//! every other key is compared with.
+//! The parameters there are: what modules.json may say, what the documentation and the tool print, and what every other
+//! key is compared with.
+
+mod table;
 
 use std::collections::HashMap;
 
-use super::attributes;
 use super::error::{ConfigError, ConfigErrorKind, quoted};
-use crate::domain::selection;
+
+pub use table::KEYS;
+pub(super) use table::{
+    CGROUP, GUESTS, IDLE_MEMORY, IDLE_UTILIZATION, MODE, PATH, SHARE, SWITCH, TIME_LIMIT, WAIT,
+};
 
 /// One parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,127 +25,6 @@ pub struct Key {
     /// What it is for.
     pub meaning: &'static str,
 }
-
-/// The form of a path.
-pub(super) const PATH: &str = "an absolute path without ..";
-/// The form of a folder below a cgroup hierarchy.
-pub(super) const CGROUP: &str = "a folder below the cgroup hierarchies, for example mesos, without ..";
-/// The form of a switch.
-pub(super) const SWITCH: &str = "on or off";
-/// The form of the mode.
-pub(super) const MODE: &str = "exclusive or observe";
-/// The form of a time that something takes.
-pub(super) const TIME_LIMIT: &str =
-    "a duration above 0 and up to 1hrs, for example 500ms, 2.5secs, 1mins (units: ns us ms secs mins hrs)";
-/// The form of a time that may be none.
-pub(super) const WAIT: &str =
-    "a duration from 0secs to 1hrs, for example 500ms, 2.5secs, 1mins (units: ns us ms secs mins hrs)";
-
-/// Every parameter. The modules of one process share them.
-pub const KEYS: &[Key] = &[
-    Key {
-        name: "gpus",
-        form: selection::FORM,
-        default: "all",
-        meaning: "which GPUs of the machine are handed out",
-    },
-    Key {
-        name: "nvml_library",
-        form: PATH,
-        default: "(the driver's own libnvidia-ml.so.1)",
-        meaning: "the NVML library to open",
-    },
-    Key {
-        name: "nvml_timeout",
-        form: TIME_LIMIT,
-        default: "30secs",
-        meaning: "how long one NVML call may take before its answer counts as unknown",
-    },
-    Key {
-        name: "discovery_wait",
-        form: WAIT,
-        default: "5secs",
-        meaning: "how long the agent's start may wait for NVML where the driver's tree under /proc names no GPU",
-    },
-    Key {
-        name: "proc_dir",
-        form: PATH,
-        default: "/proc/driver/nvidia",
-        meaning: "where the driver describes its GPUs",
-    },
-    Key {
-        name: "dev_dir",
-        form: PATH,
-        default: "/dev",
-        meaning: "where the device nodes are",
-    },
-    Key {
-        name: "cgroups_root",
-        form: CGROUP,
-        default: "(the agent's --cgroups_root, else mesos)",
-        meaning: "the agent's folder below the cgroup hierarchies",
-    },
-    Key {
-        name: "cgroups_hierarchy",
-        form: PATH,
-        default: "(the agent's --cgroups_hierarchy, else /sys/fs/cgroup)",
-        meaning: "where the cgroup hierarchies are mounted",
-    },
-    Key {
-        name: "attributes",
-        form: attributes::FORM,
-        default: "none",
-        meaning: "what the agent's attributes say of its GPUs",
-    },
-    Key {
-        name: "mode",
-        form: MODE,
-        default: "exclusive",
-        meaning: "whether GPUs are handed out, or only observed beside Mesos's own gpu/nvidia",
-    },
-    Key {
-        name: "checkpoint_dir",
-        form: PATH,
-        default: "(mesos-gpu in the agent's --work_dir)",
-        meaning: "where the agent writes down who holds which GPU",
-    },
-    Key {
-        name: "metrics_file",
-        form: PATH,
-        default: "(none is written)",
-        meaning: "a file for Prometheus's textfile collector, in a folder that is there",
-    },
-    Key {
-        name: "release_wait",
-        form: WAIT,
-        default: "30secs",
-        meaning: "how long a launch or a growth waits for GPUs that are being released",
-    },
-    Key {
-        name: "release_limit",
-        form: WAIT,
-        default: "30secs",
-        meaning: "how long a released GPU may still be used by a process before it is set aside",
-    },
-    Key {
-        name: "health_interval",
-        form: TIME_LIMIT,
-        default: "10secs",
-        meaning: "how often the GPUs are looked at",
-    },
-    Key {
-        name: "process_check",
-        form: SWITCH,
-        default: "on",
-        meaning: "whether a GPU on which processes compute that belong to no container is kept back",
-    },
-    Key {
-        name: "control_nodes_for_all",
-        form: SWITCH,
-        default: "off",
-        meaning: "whether containers without GPUs can open the driver's control nodes too",
-    },
-];
 
 /// What a set of parameters gives, by key.
 #[derive(Debug)]
@@ -248,7 +132,9 @@ mod tests {
     fn an_unknown_key_is_refused_with_what_exists_and_the_nearest() {
         let accepted = "accepted: gpus, nvml_library, nvml_timeout, discovery_wait, proc_dir, dev_dir, cgroups_root, \
                         cgroups_hierarchy, attributes, mode, checkpoint_dir, metrics_file, release_wait, \
-                        release_limit, health_interval, process_check, control_nodes_for_all";
+                        release_limit, health_interval, process_check, control_nodes_for_all, oversubscribe, \
+                        idle_window, idle_utilization, idle_memory, sample_interval, guests_per_gpu, \
+                        oversubscribe_pause, oversubscribe_share";
         for (key, shown, nearest) in [
             ("gpu", "gpu", " (nearest: gpus)"),
             ("GPUS", "GPUS", " (nearest: gpus)"),

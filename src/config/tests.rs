@@ -2,6 +2,10 @@
 //! Tables of what parameters mean and how each wrong one is refused.
 
 use super::*;
+use crate::domain::estimate::{MemoryLimit, Percent, Thresholds};
+
+mod oversubscription;
+mod settings;
 
 fn pairs(parameters: &[(&str, &str)]) -> Vec<(String, String)> {
     parameters
@@ -46,6 +50,10 @@ fn without_parameters_everything_has_its_default() {
         health_interval: Duration::from_secs(10),
         process_check: true,
         control_nodes_for_all: false,
+        oversubscription: Oversubscription {
+            on: false,
+            thresholds: Thresholds::default(),
+        },
     };
     assert_eq!(default(), want);
 }
@@ -64,149 +72,6 @@ fn the_defaults_that_the_table_prints_are_the_real_ones() {
         let printed = KEYS.iter().find(|known| known.name == key).unwrap().default;
         assert!(printed.ends_with(&format!("else {value})")), "{printed}");
         assert_eq!(config(&[(key, value)], &[]).unwrap(), default());
-    }
-}
-
-#[test]
-fn every_parameter_reaches_its_setting() {
-    for (key, value, want) in [
-        (
-            "gpus",
-            "0-3,!2",
-            Config {
-                gpus: Selection::parse("0-3,!2").unwrap(),
-                ..default()
-            },
-        ),
-        (
-            "nvml_library",
-            "/a/libnvidia-ml.so.1",
-            Config {
-                nvml_library: Some("/a/libnvidia-ml.so.1".into()),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "500ms",
-            Config {
-                nvml_timeout: Duration::from_millis(500),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "1.5secs",
-            Config {
-                nvml_timeout: Duration::from_millis(1500),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "250us",
-            Config {
-                nvml_timeout: Duration::from_micros(250),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "7ns",
-            Config {
-                nvml_timeout: Duration::from_nanos(7),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "1hrs",
-            Config {
-                nvml_timeout: Duration::from_secs(3600),
-                ..default()
-            },
-        ),
-        (
-            "nvml_timeout",
-            "0.01days",
-            Config {
-                nvml_timeout: Duration::from_secs(864),
-                ..default()
-            },
-        ),
-        (
-            "discovery_wait",
-            "2mins",
-            Config {
-                discovery_wait: Duration::from_secs(120),
-                ..default()
-            },
-        ),
-        (
-            "discovery_wait",
-            "0ns",
-            Config {
-                discovery_wait: Duration::ZERO,
-                ..default()
-            },
-        ),
-        (
-            "proc_dir",
-            "/p/",
-            Config {
-                proc_dir: "/p".into(),
-                ..default()
-            },
-        ),
-        (
-            "dev_dir",
-            "/d",
-            Config {
-                dev_dir: "/d".into(),
-                ..default()
-            },
-        ),
-        (
-            "cgroups_root",
-            "/a/b/",
-            Config {
-                cgroups_root: "a/b".into(),
-                ..default()
-            },
-        ),
-        (
-            "cgroups_hierarchy",
-            "/c",
-            Config {
-                cgroups_hierarchy: "/c".into(),
-                ..default()
-            },
-        ),
-        (
-            "attributes",
-            "driver,model",
-            Config {
-                attributes: AttributeChoice {
-                    model: true,
-                    memory: false,
-                    driver: true,
-                },
-                ..default()
-            },
-        ),
-        (
-            "attributes",
-            "memory",
-            Config {
-                attributes: AttributeChoice {
-                    memory: true,
-                    ..AttributeChoice::default()
-                },
-                ..default()
-            },
-        ),
-    ] {
-        assert_eq!(config(&[(key, value)], &[]).as_ref(), Ok(&want), "{key}={value}");
     }
 }
 

@@ -3,9 +3,11 @@
 //!
 //! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
 //! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
-//! `bench driver-volume` compares ways to give containers the driver's files instead.
+//! `bench driver-volume` compares ways to give containers the driver's files instead, and `bench sampling` measures what a
+//! look at the use of the GPUs costs the agent thread.
 
 mod driver_volume;
+mod sampling;
 mod start;
 mod stats;
 mod table;
@@ -42,7 +44,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.first().map(String::as_str) {
         Some("driver-volume") => driver_volume::main(&arguments[1..]),
-        // What the former starts: not for people.
+        Some("sampling") => sampling::main(&arguments[1..]),
+        // What driver-volume starts: not for people.
         Some("driver-volume-container") => driver_volume::container(),
         _ => options(&arguments).and_then(|options| run(&options)),
     };
@@ -64,7 +67,7 @@ fn options(arguments: &[String]) -> Result<Options, Error> {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE], or bench driver-volume",
+                "usage: bench [--rounds=N] [--json=FILE], or bench driver-volume, or bench sampling",
             )
         };
         match argument.split_once('=') {

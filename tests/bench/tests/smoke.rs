@@ -65,3 +65,23 @@ fn ROOT_every_way_to_show_a_driver_gives_its_figures_and_the_volume_writes_and_a
     assert_eq!(median("container: mounts added", "bind each file"), 5.0);
     assert!(median("container: namespace and mounts", "volume") > 0.0);
 }
+
+#[test]
+fn a_look_at_16_gpus_of_200_containers_costs_the_agent_thread_no_millisecond() {
+    let file = std::env::temp_dir().join(format!("mesos-gpu-bench-sampling-{}.json", std::process::id()));
+    let status = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(["sampling", "--rounds=200", &format!("--json={}", file.display())])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let on_agent_thread = |row: &&serde_json::Value| row["what"].as_str().unwrap().starts_with('a');
+    assert_eq!(rows.iter().filter(on_agent_thread).count(), 6, "{rows:?}");
+    for row in rows.iter().filter(on_agent_thread) {
+        // A quarter of the figures, because this machine may have other work.
+        let figure = row["first_quartile"].as_f64().unwrap();
+        assert!(figure > 0.0 && figure < 1.0, "{row}");
+    }
+}
