@@ -162,7 +162,7 @@ impl Estimator {
         let may = idle.into_iter().filter(|(_, _, holding)| {
             let has_guest = !holding.guests.is_empty();
             let may = has_guest || more > 0;
-            
+            more -= usize::from(may && !has_guest);
             may
         });
         may.skip(promised).map(|(_, gpu, _)| gpu.clone()).collect()
