@@ -14,6 +14,8 @@ pub mod metrics;
 pub mod products;
 pub mod release;
 pub mod reply;
+pub mod sampling;
+pub mod settings;
 pub mod state;
 pub mod timers;
 pub mod waiting;

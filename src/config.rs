@@ -22,6 +22,7 @@ pub use error::{ConfigError, ConfigErrorKind};
 pub use flags::MesosFlags;
 pub use keys::{KEYS, Key};
 pub use parameters::SharedParameters;
+pub use values::oversubscription::Oversubscription;
 
 use crate::domain::image::injection::DriverFilesPolicy;
 use crate::domain::selection::Selection;
@@ -80,6 +81,8 @@ pub struct Config {
     pub sandbox_directory: String,
     /// Whether what images require in `NVIDIA_REQUIRE_*` is checked.
     pub nvidia_requirements: bool,
+    /// Whether idle GPUs are offered a second time, and when.
+    pub oversubscription: Oversubscription,
 }
 
 /// Whether this agent hands GPUs out, or only tells what Mesos's own isolator handed out.
@@ -97,6 +100,7 @@ impl Config {
         let given = keys::check(KEYS, parameters)?;
         let value = |name| given.get(name).unwrap_or_else(|| keys::default_of(KEYS, name));
         let path = |name| values::path(name, value(name));
+        let mode = values::mode("mode", value("mode"))?;
         Ok(Self {
             gpus: values::selection("gpus", value("gpus"))?,
             nvml_library: given
@@ -114,7 +118,7 @@ impl Config {
             cgroups_root: values::agreed("cgroups_root", &given, flags, values::cgroup)?,
             cgroups_hierarchy: values::agreed("cgroups_hierarchy", &given, flags, values::path)?,
             attributes: attributes::choice("attributes", value("attributes"))?,
-            mode: values::mode("mode", value("mode"))?,
+            mode,
             checkpoint_dir: match (given.get("checkpoint_dir"), flags.read("work_dir")?) {
                 (Some(text), _) => Some(values::path("checkpoint_dir", text)?),
                 (None, Some(work_dir)) => Some(PathBuf::from(work_dir).join("mesos-gpu")),
@@ -146,6 +150,7 @@ impl Config {
             },
             sandbox_directory: flags.read("sandbox_directory")?.unwrap_or(SANDBOX).to_owned(),
             nvidia_requirements: values::switch("nvidia_requirements", value("nvidia_requirements"))?,
+            oversubscription: values::oversubscription::oversubscription(value, mode)?,
         })
     }
 }

@@ -9,12 +9,14 @@ use crate::agent::panic_text;
 use crate::agent::products::Products;
 use crate::agent::release::{self, Release};
 use crate::agent::reply::Reply;
+use crate::agent::sampling::Estimation;
+use crate::agent::settings::{ImageSettings, Patience, Settings};
 use crate::agent::timers::Timers;
 use crate::agent::waiting::Queue;
 use crate::config::Mode;
 use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
-use crate::domain::image::injection::DriverFilesPolicy;
+use crate::domain::guests::Guests;
 use crate::domain::inventory::Inventory;
 use crate::domain::ledger::Ledger;
 use crate::domain::record::{Advertised, Record};
@@ -46,47 +48,6 @@ pub struct Container {
     pub queue: VecDeque<Job>,
 }
 
-/// How patient the agent is, and how strict.
-#[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// How long a launch or a growth waits for GPUs that are being released.
-    pub release_wait: Duration,
-    /// How long a released GPU may still be used by a process before it is set aside.
-    pub release_limit: Duration,
-    /// How often the GPUs are looked at.
-    pub health_interval: Duration,
-    /// Whether a GPU on which processes compute that belong to no container is kept back.
-    pub check_processes: bool,
-    /// Whether containers without GPUs can open the control nodes too.
-    pub control_nodes_for_all: bool,
-}
-
-/// What containers with an image get.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImageSettings {
-    /// Which of them get the driver's files.
-    pub driver_files: DriverFilesPolicy,
-    /// Whether an image's own `libcuda` may be used when it is newer than the driver's.
-    pub cuda_compat: bool,
-    /// Whether what images require is checked.
-    pub requirements: bool,
-    /// Where Mesos mounts the sandbox inside an image.
-    pub sandbox: String,
-}
-
-/// What an agent is told at its start and keeps to.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The agent's cgroup root, below each hierarchy.
-    pub cgroups_root: String,
-    /// How patient it is.
-    pub patience: Patience,
-    /// What it is for.
-    pub mode: Mode,
-    /// What images get.
-    pub images: ImageSettings,
-}
-
 /// The books of one agent and its machine.
 pub struct State {
     /// The machine.
@@ -97,6 +58,10 @@ pub struct State {
     pub advertised: Advertised,
     /// Who holds them.
     pub ledger: Ledger,
+    /// Who is on a held GPU besides its holder.
+    pub guests: Guests,
+    /// Which held GPUs are idle, and whose guests must go.
+    pub estimate: Estimation,
     /// The GPUs that are being released.
     pub releases: BTreeMap<UnitId, Release>,
     /// Whether another look at them is put off already.
@@ -145,6 +110,8 @@ impl State {
             inventory,
             advertised,
             ledger: Ledger::default(),
+            guests: Guests::default(),
+            estimate: Estimation::off(),
             releases: BTreeMap::new(),
             look_is_due: false,
             waiting: Queue::default(),

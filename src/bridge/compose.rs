@@ -6,7 +6,9 @@ use crate::agent::board::Board;
 use crate::agent::discovery::{self, Discovery, Source, describe, discover};
 use crate::agent::machine::Machine;
 use crate::agent::mailbox::mailbox;
-use crate::agent::state::{ImageSettings, Patience, Settings, State};
+use crate::agent::sampling::{self, Estimation};
+use crate::agent::settings::{ImageSettings, Patience, Settings};
+use crate::agent::state::State;
 use crate::config::flags::MesosFlags;
 use crate::config::{Config, Mode, rules};
 use crate::domain::gpu::UnitId;
@@ -28,6 +30,7 @@ use crate::system::module_loader::{DEFAULT_LIMIT, DEFAULT_PROGRAM, NvidiaModprob
 use crate::system::nvml::NvmlThread;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What runs.
 pub(super) struct Running {
@@ -98,10 +101,18 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
             sandbox: config.sandbox_directory.clone(),
         },
     };
-    let state = State::new(machine, inventory, advertised, settings, mailbox);
+    let mut state = State::new(machine, inventory, advertised, settings, mailbox);
+    if config.oversubscription.on {
+        let begin = Instant::now();
+        let clock = Box::new(move || begin.elapsed());
+        state.estimate = Estimation::on(config.oversubscription.thresholds, clock);
+    }
     let board = state.board.clone();
     let agent = Agent::start(state, inbox)?;
     discovery::enrich_later(&agent);
+    agent.post("sampling", |state| {
+        state.later(discovery::AFTER_START, "sampling", sampling::watch)
+    });
     agent.post("reconcile", |state| {
         // Recovery comes first.
         state.later(state.patience.health_interval, "reconcile", reconcile::watch);

@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use super::error::{ConfigError, ConfigErrorKind, quoted};
 
 pub use table::KEYS;
-pub(super) use table::{CGROUP, DRIVER_FILES, MODE, NEWER, PATH, SWITCH, TIME_LIMIT, WAIT};
+pub(super) use table::{
+    CGROUP, DRIVER_FILES, GUESTS, IDLE_MEMORY, IDLE_UTILIZATION, MODE, NEWER, PATH, SHARE, SWITCH,
+    TIME_LIMIT, WAIT,
+};
 
 /// One parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +135,9 @@ mod tests {
         let accepted = "accepted: gpus, nvml_library, nvml_timeout, discovery_wait, proc_dir, dev_dir, cgroups_root, \
                         cgroups_hierarchy, attributes, mode, checkpoint_dir, metrics_file, release_wait, \
                         release_limit, health_interval, process_check, control_nodes_for_all, driver_files, \
-                        driver_root, cdi_spec, cuda_compat, image_dir, nvidia_requirements";
+                        driver_root, cdi_spec, cuda_compat, image_dir, nvidia_requirements, oversubscribe, \
+                        idle_window, idle_utilization, idle_memory, sample_interval, guests_per_gpu, \
+                        oversubscribe_pause, oversubscribe_share";
         for (key, shown, nearest) in [
             ("gpu", "gpu", " (nearest: gpus)"),
             ("GPUS", "GPUS", " (nearest: gpus)"),

@@ -2,7 +2,9 @@
 //! Tables of what parameters mean and how each wrong one is refused.
 
 use super::*;
+use crate::domain::estimate::{MemoryLimit, Percent, Thresholds};
 
+mod oversubscription;
 mod settings;
 
 fn pairs(parameters: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -55,6 +57,10 @@ fn without_parameters_everything_has_its_default() {
         image_dir: "/var/run/mesos/mesos-gpu".into(),
         sandbox_directory: "/mnt/mesos/sandbox".to_owned(),
         nvidia_requirements: true,
+        oversubscription: Oversubscription {
+            on: false,
+            thresholds: Thresholds::default(),
+        },
     };
     assert_eq!(default(), want);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How the values of parameters are read.
 
+pub(super) mod oversubscription;
+
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 

@@ -43,6 +43,17 @@ impl ContainerId {
     pub fn cgroup(&self, cgroups_root: &str) -> String {
         format!("{}/{}", cgroups_root.trim_matches('/'), self.0.join("/mesos/"))
     }
+
+    /// The top-level container that a cgroup below a hierarchy belongs to, its own, a child's or one that it made itself;
+    /// none where it is not below the agent's.
+    pub fn root_at(cgroup: &str, cgroups_root: &str) -> Option<Self> {
+        let below = cgroup
+            .trim_start_matches('/')
+            .strip_prefix(cgroups_root.trim_matches('/'))?
+            .strip_prefix('/')?;
+        let value = below.split('/').next().unwrap_or_default();
+        (!matches!(value, "" | "." | "..")).then(|| Self::root_of(value))
+    }
 }
 
 /// The executor that a top-level container was made for.
@@ -74,5 +85,28 @@ mod tests {
         assert!(child.is_nested() && !child.root().is_nested());
         assert_eq!(child.parent(), Some(ContainerId::root_of("a")));
         assert_eq!(ContainerId::from_path(vec![]), None);
+    }
+
+    #[test]
+    fn a_cgroup_belongs_to_the_top_level_container_above_it_and_to_no_other() {
+        let child = ContainerId::from_path(vec!["a".into(), "b".into()]).unwrap();
+        for (cgroup, root, want) in [
+            ("mesos/a", "mesos", Some("a")),
+            ("/mesos/a", "/mesos/", Some("a")),
+            (child.cgroup("mesos").as_str(), "mesos", Some("a")),
+            ("mesos/a/made/by/itself", "mesos", Some("a")),
+            ("x/y/a", "x/y", Some("a")),
+            ("mesos", "mesos", None),
+            ("mesos/", "mesos", None),
+            ("mesosphere/a", "mesos", None),
+            ("other/mesos/a", "mesos", None),
+            ("/../mesos/a", "mesos", None),
+            ("mesos/../a", "mesos", None),
+            ("", "mesos", None),
+            ("user.slice", "mesos", None),
+        ] {
+            let want = want.map(ContainerId::root_of);
+            assert_eq!(ContainerId::root_at(cgroup, root), want, "{cgroup}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! Device control of cgroups: what the kernel lets a container open.
 
 use crate::domain::device_rules::DeviceRule;
+use std::sync::Arc;
 
 /// The device controller. `cgroup` is a path below the hierarchy, without a leading slash: `mesos/<id>`.
 pub trait DeviceCgroup: Send {
@@ -25,4 +26,17 @@ pub trait DeviceCgroup: Send {
     /// # Errors
     /// What was tried, on which cgroup, and the kernel's reason.
     fn list(&self, cgroup: &str) -> Result<Vec<DeviceRule>, String>;
+
+    /// Who tells the cgroups of processes, for any thread.
+    fn processes(&self) -> Arc<dyn ProcessCgroups>;
+}
+
+/// The kernel's word on whose a process is, in the hierarchy of a [`DeviceCgroup`].
+pub trait ProcessCgroups: Send + Sync {
+    /// The cgroup that a process is in, by its id as the host counts. None for one that is gone, and for one whose cgroup is
+    /// not below the hierarchy as this process sees it.
+    ///
+    /// # Errors
+    /// What was tried, on which process, and the kernel's reason.
+    fn cgroup_of(&self, pid: u32) -> Result<Option<String>, String>;
 }

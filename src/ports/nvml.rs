@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! NVML, behind a time limit: the library may be missing, broken, or never return.
 
+use crate::domain::estimate::Sample;
 use crate::domain::gpu::{PciAddress, UnitId};
 use std::fmt;
 use std::time::Duration;
@@ -162,4 +163,9 @@ pub trait Nvml: Send {
     /// Asks for everything; returns at once. `done` is called exactly once, after at most the limit of a call past the
     /// last call that returned.
     fn survey(&self, done: Done<Survey>);
+
+    /// Asks how much each GPU is used, and by whom; like [`Nvml::survey`] otherwise. What a process computed is that since
+    /// the sample before. What a GPU does not tell, or tells as what cannot be, is missing from its entry; one that is out
+    /// of reach has no entry. GPUs with MIG on tell nothing of how much they are used.
+    fn sample(&self, done: Done<Sample>);
 }

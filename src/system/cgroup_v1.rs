@@ -8,25 +8,31 @@
 //! Two habits of the controller are met here: it opens files with `O_CREAT`, so nothing is opened before the cgroup is
 //! known to be there; and it hides the kernel's reason in the error's source, from where it is taken.
 
+mod membership;
 mod mountinfo;
 
 use crate::domain::device_rules::{Access, DeviceRule, NodeKind, Number};
-use crate::ports::device_cgroup::DeviceCgroup;
+use crate::ports::device_cgroup::{DeviceCgroup, ProcessCgroups};
 use cgroups_rs::devices::{DevicePermissions, DeviceType, DevicesController};
+use membership::Membership;
 use std::error::Error;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// The mounted hierarchy of the v1 `devices` controller.
 #[derive(Debug, Clone)]
 pub struct DevicesHierarchy {
     root: PathBuf,
+    /// Which cgroup of the hierarchy is mounted there: inside a container often its own.
+    shows: PathBuf,
 }
 
 impl DevicesHierarchy {
     /// The hierarchy mounted at `root`.
     pub fn at(root: PathBuf) -> Self {
-        Self { root }
+        let shows = PathBuf::from("/");
+        Self { root, shows }
     }
 
     /// The hierarchy that this process sees; where it is mounted several times, below `preferred`.
@@ -37,7 +43,10 @@ impl DevicesHierarchy {
         const MOUNTS: &str = "/proc/self/mountinfo";
         let mounts = fs::read(MOUNTS).map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
         mountinfo::devices_hierarchy(&String::from_utf8_lossy(&mounts), preferred)
-            .map(Self::at)
+            .map(|found| Self {
+                root: found.point,
+                shows: found.shows,
+            })
             .ok_or_else(|| {
                 format!("no cgroup v1 hierarchy with the devices controller is mounted ({MOUNTS})")
             })
@@ -105,6 +114,10 @@ impl DeviceCgroup for DevicesHierarchy {
                 .collect::<Result<Vec<_>, String>>()
         };
         read().map_err(|why: String| format!("cannot list devices cgroup {cgroup:?}: {why}"))
+    }
+
+    fn processes(&self) -> Arc<dyn ProcessCgroups> {
+        Arc::new(Membership::below(self.shows.clone()))
     }
 }
 

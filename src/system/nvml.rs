@@ -6,17 +6,21 @@
 //! Two threads: the worker makes the calls, the supervisor times them and answers. The library is opened when it is
 //! first asked, so that an agent starts on a machine without a driver, and it then stays open: without NVIDIA's
 //! persistence mode, a machine whose last user closes the driver takes seconds for the next one to start.
-//! `nvml-wrapper` calls `nvmlShutdown` when its value is dropped, so the worker holds the value between surveys.
+//! `nvml-wrapper` calls `nvmlShutdown` when its value is dropped, so the worker holds the value between questions.
 
 mod calls;
 mod gpu;
 mod mig_ids;
+mod question;
+mod sample;
 mod supervisor;
 mod survey;
 mod worker;
 
+use crate::domain::estimate::Sample;
 use crate::ports::nvml::{Done, Nvml, NvmlFailure, Survey};
 use calls::Calls;
+use question::Question;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -43,7 +47,7 @@ impl NvmlThread {
     /// Starts the threads. `library` is a path to NVML; without one it is [`DEFAULT_LIBRARY`]. `call_limit` is how long
     /// one call may take.
     ///
-    /// It does not fail: where no thread can be had, every survey tries again and is answered with the reason.
+    /// It does not fail: where no thread can be had, every question tries again and is answered with the reason.
     pub fn start(library: Option<PathBuf>, call_limit: Duration) -> Self {
         let library = library.unwrap_or_else(|| PathBuf::from(DEFAULT_LIBRARY));
         let inbox = spawn(&library, call_limit).ok();
@@ -55,8 +59,8 @@ impl NvmlThread {
     }
 }
 
-impl Nvml for NvmlThread {
-    fn survey(&self, done: Done<Survey>) {
+impl NvmlThread {
+    fn ask(&self, question: Question) {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         let inbox = match &mut *inbox {
             Some(inbox) => Ok(inbox),
@@ -64,18 +68,28 @@ impl Nvml for NvmlThread {
         };
         let unasked = match inbox {
             Ok(inbox) => inbox
-                .send(Message::Asked(done))
+                .send(Message::Asked(question))
                 .err()
                 .map(|unsent| (unsent.0, "it is gone".to_owned())),
-            Err(error) => Some((Message::Asked(done), error.to_string())),
+            Err(error) => Some((Message::Asked(question), error.to_string())),
         };
         // There is no thread of ours to answer on, so the asking one gets the answer.
-        if let Some((Message::Asked(done), reason)) = unasked {
-            done(Err(NvmlFailure::Call {
+        if let Some((Message::Asked(question), reason)) = unasked {
+            question.fail(NvmlFailure::Call {
                 call: "starting the thread for NVML".to_owned(),
                 reason,
-            }));
+            });
         }
+    }
+}
+
+impl Nvml for NvmlThread {
+    fn survey(&self, done: Done<Survey>) {
+        self.ask(Question::Survey(done));
+    }
+
+    fn sample(&self, done: Done<Sample>) {
+        self.ask(Question::Sample(done));
     }
 }
 

@@ -51,6 +51,17 @@ impl Resource {
             ..Self::default()
         }
     }
+
+    /// Whole `gpus` that can be taken back at any time, for whomever (role `*`); nothing for none of them. Mesos's agent
+    /// aborts on a resource of an estimate that is not revocable, and on one in memory that has the old field `role`:
+    /// without it and without reservations a resource is the role's `*`.
+    pub fn revocable_gpus(count: usize) -> Option<Self> {
+        let count = u32::try_from(count).ok().filter(|count| *count > 0)?;
+        Some(Self {
+            revocable: Some(RevocableInfo {}),
+            ..Self::scalar(GPUS, f64::from(count))
+        })
+    }
 }
 
 /// The entries named `gpus`, for [`gpus_wanted`](crate::domain::request::gpus_wanted).
@@ -218,6 +229,25 @@ mod tests {
         );
         assert_eq!(info.attributes, [Attribute::text("m", "v")]);
         assert_eq!(info.encode_to_vec(), bytes);
+    }
+
+    #[test]
+    fn a_wrong_estimate_cannot_kill_the_agent_its_gpus_are_revocable_unreserved_and_unallocated() {
+        assert_eq!(Resource::revocable_gpus(0), None);
+        for count in [1, 2, 16] {
+            let gpus = Resource::revocable_gpus(count).unwrap();
+            assert_eq!((gpus.name.as_str(), gpus.r#type), (GPUS, SCALAR));
+            assert!(gpus.revocable.is_some() && gpus.allocation_info.is_none());
+            assert!(gpus.role.is_none() && gpus.reservations.is_empty());
+            let shares = gpu_shares(std::slice::from_ref(&gpus)).unwrap();
+            let amount = u32::try_from(count).unwrap().into();
+            let revocable = true;
+            assert_eq!(shares, [GpuShare { amount, revocable }]);
+        }
+        let mut bytes = b"\x0a\x04gpus\x10\x00".to_vec();
+        bytes.extend(field(3, &[&b"\x09"[..], &1f64.to_le_bytes()].concat()));
+        bytes.extend(field(9, b""));
+        assert_eq!(Resource::revocable_gpus(1).unwrap().encode_to_vec(), bytes);
     }
 
     #[test]

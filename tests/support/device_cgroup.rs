@@ -8,7 +8,7 @@ mod kernel;
 
 use kernel::{Cgroup, EPERM, EVERYTHING, ROOT, add, permits, take, touches};
 use mesos_gpu::domain::device_rules::{Access, DeviceRule, NodeKind};
-use mesos_gpu::ports::device_cgroup::DeviceCgroup;
+use mesos_gpu::ports::device_cgroup::{DeviceCgroup, ProcessCgroups};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -34,6 +34,7 @@ struct State {
     cgroups: BTreeMap<String, Cgroup>,
     writes: Vec<Write>,
     failing: Option<(&'static str, String)>,
+    processes: BTreeMap<u32, String>,
 }
 
 impl FakeDeviceCgroup {
@@ -74,7 +75,19 @@ impl FakeDeviceCgroup {
             .retain(|name, _| name != cgroup && !name.starts_with(&below));
     }
 
-    /// From now on every `allow`, `deny` or `list` fails with this reason.
+    /// Moves a process into a cgroup, which must exist; like writing it into `cgroup.procs`.
+    pub fn enter(&self, cgroup: &str, pid: u32) {
+        let mut state = self.state.lock().unwrap();
+        state.find(cgroup).unwrap();
+        state.processes.insert(pid, cgroup.to_owned());
+    }
+
+    /// The process ends.
+    pub fn end(&self, pid: u32) {
+        self.state.lock().unwrap().processes.remove(&pid);
+    }
+
+    /// From now on every `allow`, `deny`, `list` or `cgroup_of` fails with this reason.
     pub fn fail(&self, verb: &'static str, reason: &str) {
         self.state.lock().unwrap().failing = Some((verb, reason.to_owned()));
     }
@@ -132,6 +145,20 @@ impl DeviceCgroup for FakeDeviceCgroup {
             Ok(found) if found.denies => Ok(found.exceptions),
             Ok(_) => Ok(vec![EVERYTHING]),
             Err(why) => Err(format!("cannot list devices cgroup {cgroup:?}: {why}")),
+        }
+    }
+
+    fn processes(&self) -> Arc<dyn ProcessCgroups> {
+        Arc::new(self.clone())
+    }
+}
+
+impl ProcessCgroups for FakeDeviceCgroup {
+    fn cgroup_of(&self, pid: u32) -> Result<Option<String>, String> {
+        let state = self.state.lock().unwrap();
+        match state.fails("cgroup_of") {
+            Ok(()) => Ok(state.processes.get(&pid).cloned()),
+            Err(why) => Err(format!("cannot read the cgroup of process {pid}: {why}")),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::agent::{FakeAgent, answer, id};
 use super::nvml::{nvml_gpu, survey};
-use mesos_gpu::agent::state::ImageSettings;
+use mesos_gpu::agent::settings::ImageSettings;
 use mesos_gpu::domain::driver_file::DRIVER_FOLDER;
 use mesos_gpu::domain::image::injection::DriverFilesPolicy;
 use mesos_gpu::domain::mount::Mount;

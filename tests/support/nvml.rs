@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! NVML without NVML: answers at once, late, never in time, or with a failure, as a story needs it.
 
+use mesos_gpu::domain::estimate::{GpuSample, MemoryUse, Percent, ProcessUse, Sample};
 use mesos_gpu::ports::driver_proc::ProcGpu;
 use mesos_gpu::ports::nvml::{Done, Nvml, NvmlFailure, NvmlGpu, Product, Survey};
 use std::collections::VecDeque;
@@ -11,10 +12,10 @@ use std::time::{Duration, Instant};
 
 /// How a question is answered.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum Answer<T = Survey> {
     /// With this, at once.
-    Now(Result<Survey, NvmlFailure>),
-    /// With what [`FakeNvml::release`] says, when it says so.
+    Now(Result<T, NvmlFailure>),
+    /// With what [`FakeNvml::release`] (or [`FakeNvml::release_samples`]) says, when it says so.
     Late,
     /// Not at all: a port that breaks its promise.
     Never,
@@ -34,13 +35,16 @@ struct State {
     script: VecDeque<Answer>,
     usual: Answer,
     held: Vec<Done<Survey>>,
+    usual_sample: Answer<Sample>,
+    held_samples: Vec<Done<Sample>>,
+    sampled: usize,
     stuck: Option<(String, Instant)>,
     limit: Duration,
     asked: usize,
 }
 
 impl FakeNvml {
-    /// Answers with this, unless told otherwise.
+    /// Answers with this, unless told otherwise, and with empty samples.
     pub fn new(usual: Answer) -> Self {
         let limit = Duration::from_millis(50);
         let (script, held) = (VecDeque::new(), Vec::new());
@@ -49,6 +53,9 @@ impl FakeNvml {
                 script,
                 usual,
                 held,
+                usual_sample: Answer::Now(Ok(Sample::default())),
+                held_samples: Vec::new(),
+                sampled: 0,
                 stuck: None,
                 limit,
                 asked: 0,
@@ -70,6 +77,24 @@ impl FakeNvml {
     /// From now on every question that no script claims is answered so.
     pub fn usual(&self, answer: Answer) {
         self.state.lock().unwrap().usual = answer;
+    }
+
+    /// From now on every question for a sample is answered so.
+    pub fn usual_sample(&self, answer: Answer<Sample>) {
+        self.state.lock().unwrap().usual_sample = answer;
+    }
+
+    /// Answers every question for a sample that waits for its late answer.
+    pub fn release_samples(&self, result: Result<Sample, NvmlFailure>) {
+        let held = std::mem::take(&mut self.state.lock().unwrap().held_samples);
+        for done in held {
+            self.reply(done, result.clone(), Duration::ZERO);
+        }
+    }
+
+    /// How many questions for a sample came.
+    pub fn sampled(&self) -> usize {
+        self.state.lock().unwrap().sampled
     }
 
     /// Answers every question that waits for its late answer.
@@ -110,7 +135,7 @@ impl FakeNvml {
     }
 
     /// Answers from a thread of its own, as the port promises.
-    fn reply(&self, done: Done<Survey>, result: Result<Survey, NvmlFailure>, after: Duration) {
+    fn reply<T: Send + 'static>(&self, done: Done<T>, result: Result<T, NvmlFailure>, after: Duration) {
         let under_way = Arc::clone(&self.under_way);
         under_way.fetch_add(1, Ordering::SeqCst);
         thread::spawn(move || {
@@ -119,12 +144,14 @@ impl FakeNvml {
             under_way.fetch_sub(1, Ordering::SeqCst);
         });
     }
-}
 
-impl Nvml for FakeNvml {
-    fn survey(&self, done: Done<Survey>) {
-        let mut state = self.state.lock().unwrap();
-        state.asked += 1;
+    fn serve<T: Send + 'static>(
+        &self,
+        state: &mut State,
+        done: Done<T>,
+        answer: impl FnOnce(&mut State) -> Answer<T>,
+        held: fn(&mut State) -> &mut Vec<Done<T>>,
+    ) {
         if let Some((call, since)) = state.stuck.clone() {
             // One that is asked before the time-out is over is told after it.
             let first = state.limit.saturating_sub(since.elapsed());
@@ -137,10 +164,9 @@ impl Nvml for FakeNvml {
                 first,
             );
         }
-        let answer = state.script.pop_front().unwrap_or_else(|| state.usual.clone());
-        match answer {
+        match answer(state) {
             Answer::Now(result) => self.reply(done, result, Duration::ZERO),
-            Answer::Late => state.held.push(done),
+            Answer::Late => held(state).push(done),
             // Leaked rather than dropped: a dropped receiver could be noticed by its owner.
             Answer::Never => std::mem::forget(done),
             Answer::Hang(call) => {
@@ -149,6 +175,22 @@ impl Nvml for FakeNvml {
                 self.reply(done, Err(NvmlFailure::Timeout { call, limit }), limit);
             }
         }
+    }
+}
+
+impl Nvml for FakeNvml {
+    fn survey(&self, done: Done<Survey>) {
+        let state = &mut *self.state.lock().unwrap();
+        state.asked += 1;
+        let answer = |state: &mut State| state.script.pop_front().unwrap_or_else(|| state.usual.clone());
+        self.serve(state, done, answer, |state| &mut state.held);
+    }
+
+    fn sample(&self, done: Done<Sample>) {
+        let state = &mut *self.state.lock().unwrap();
+        state.sampled += 1;
+        let answer = |state: &mut State| state.usual_sample.clone();
+        self.serve(state, done, answer, |state| &mut state.held_samples);
     }
 }
 
@@ -178,5 +220,21 @@ pub fn nvml_gpu(index: u32, gpu: &ProcGpu) -> NvmlGpu {
         },
         processes: Some(Vec::new()),
         mig: None,
+    }
+}
+
+/// How much the GPU that `/proc` tells is used: so much of the time, and so many MiB of 141 GiB, by these processes, of which
+/// each computes so much and holds so many MiB.
+pub fn gpu_sample(gpu: &ProcGpu, utilization: u32, used: u64, processes: &[(u32, u32, u64)]) -> GpuSample {
+    let of = |(pid, utilization, memory): &(u32, u32, u64)| ProcessUse {
+        pid: *pid,
+        utilization: Percent::told(*utilization),
+        memory: Some(memory << 20),
+    };
+    GpuSample {
+        uuid: gpu.uuid.clone(),
+        utilization: Percent::told(utilization),
+        memory: MemoryUse::told(used << 20, 141 << 30),
+        processes: Some(processes.iter().map(of).collect()),
     }
 }

@@ -2,7 +2,8 @@
 //! The real thread for NVML over a simulated driver, and how to ask it: what the tests of `Nvml` have in common.
 
 use fake_nvml::{Machine, Process, Simulation, built_library, install_library};
-use mesos_gpu::ports::nvml::{Nvml, NvmlFailure, Survey};
+use mesos_gpu::domain::estimate::Sample;
+use mesos_gpu::ports::nvml::{Done, Nvml, NvmlFailure, Survey};
 use mesos_gpu::system::nvml::NvmlThread;
 use std::cell::OnceCell;
 use std::sync::mpsc;
@@ -13,12 +14,22 @@ use std::time::{Duration, Instant};
 pub const LIMIT: Duration = Duration::from_millis(1500);
 pub const NEVER: Duration = Duration::from_secs(60);
 
-/// Asks, and checks what holds for every question: it does not block, and is answered once, on another thread.
+/// Asks for a survey, and checks what holds for every question: it does not block, and is answered once, on another thread.
 pub fn ask(nvml: &dyn Nvml) -> Result<Survey, NvmlFailure> {
+    answer(|done| nvml.survey(done))
+}
+
+/// Asks for a sample, and checks the same.
+pub fn ask_for_a_sample(nvml: &dyn Nvml) -> Result<Sample, NvmlFailure> {
+    answer(|done| nvml.sample(done))
+}
+
+fn answer<T: Send + 'static>(ask: impl FnOnce(Done<T>)) -> Result<T, NvmlFailure> {
     let (to, answers) = mpsc::channel();
     let asking = Instant::now();
-    nvml.survey(Box::new(move |result| {
-        to.send((result, thread::current().id())).unwrap()
+    ask(Box::new(move |result| {
+        to.send((result, thread::current().id()))
+            .unwrap_or_else(|_| panic!("nobody waits"));
     }));
     assert!(asking.elapsed() < LIMIT, "asking took {:?}", asking.elapsed());
     let (result, on) = answers.recv_timeout(NEVER).expect("there is an answer");

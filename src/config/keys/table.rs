@@ -27,6 +27,16 @@ pub(in crate::config) const DRIVER_FILES: &str = "never, gpus or asked";
 /// The form of whether an image's own libcuda is used.
 pub(in crate::config) const NEWER: &str = "newer or never";
 
+/// The form of what an idle container may compute.
+pub(in crate::config) const IDLE_UTILIZATION: &str = "a whole number of percent from 0 to 50";
+/// The form of what an idle container may hold.
+pub(in crate::config) const IDLE_MEMORY: &str =
+    "an amount such as 512MB or 2GB (units: B KB MB GB TB), or a share of the GPU's memory from 0% to 50%";
+/// The form of how many guests there may be.
+pub(in crate::config) const GUESTS: &str = "a whole number from 1 to 16";
+/// The form of a share of the GPUs.
+pub(in crate::config) const SHARE: &str = "a whole number of percent from 1 to 100";
+
 /// Every parameter. The modules of one process share them.
 pub const KEYS: &[Key] = &[
     Key {
@@ -166,5 +176,53 @@ pub const KEYS: &[Key] = &[
         form: SWITCH,
         default: "on",
         meaning: "whether what an image requires in NVIDIA_REQUIRE_* is checked before it is launched",
+    },
+    Key {
+        name: "oversubscribe",
+        form: SWITCH,
+        default: "off",
+        meaning: "whether GPUs that the containers which hold them leave idle are offered a second time, as revocable",
+    },
+    Key {
+        name: "idle_window",
+        form: TIME_LIMIT,
+        default: "60secs",
+        meaning: "how long a held GPU must have been quiet before it counts as idle",
+    },
+    Key {
+        name: "idle_utilization",
+        form: IDLE_UTILIZATION,
+        default: "5",
+        meaning: "how many percent of the time a container may compute on a GPU that counts as idle",
+    },
+    Key {
+        name: "idle_memory",
+        form: IDLE_MEMORY,
+        default: "1GB",
+        meaning: "how much memory a container may hold on a GPU that counts as idle; a bare CUDA context takes half a GB",
+    },
+    Key {
+        name: "sample_interval",
+        form: TIME_LIMIT,
+        default: "5secs",
+        meaning: "how often it is asked how much the GPUs are used, and so how long an owner that becomes active may wait for that to be seen",
+    },
+    Key {
+        name: "guests_per_gpu",
+        form: GUESTS,
+        default: "1",
+        meaning: "how many containers may be guests on one idle GPU at a time",
+    },
+    Key {
+        name: "oversubscribe_pause",
+        form: WAIT,
+        default: "5mins",
+        meaning: "how long a GPU is not offered again after it became idle or its guests had to go",
+    },
+    Key {
+        name: "oversubscribe_share",
+        form: SHARE,
+        default: "100",
+        meaning: "how many percent of the held GPUs may have guests at a time, rounded down",
     },
 ];

@@ -6,19 +6,33 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+/// A mount of the hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mounted {
+    /// Where.
+    pub point: PathBuf,
+    /// Which cgroup is seen there, `/` for the whole hierarchy.
+    pub shows: PathBuf,
+}
+
 /// Where `/proc/self/mountinfo`, whose contents these are, says that the hierarchy is mounted: of several mounts that show
 /// the whole of it, one below `preferred`; if none does, as inside a container, the first.
-pub(super) fn devices_hierarchy(mountinfo: &str, preferred: &Path) -> Option<PathBuf> {
-    let mounts: Vec<(&str, PathBuf)> = mountinfo
+pub(super) fn devices_hierarchy(mountinfo: &str, preferred: &Path) -> Option<Mounted> {
+    let mut mounts: Vec<Mounted> = mountinfo
         .lines()
         .filter_map(devices_mount)
-        .map(|(root, point)| (root, PathBuf::from(unescaped(point))))
+        .map(|(root, point)| Mounted {
+            point: PathBuf::from(unescaped(point)),
+            shows: PathBuf::from(unescaped(root)),
+        })
         .collect();
-    let whole = || mounts.iter().filter(|(root, _)| *root == "/");
-    let mount = whole()
-        .find(|(_, point)| point.starts_with(preferred))
-        .or_else(|| whole().next());
-    mount.or_else(|| mounts.first()).map(|(_, point)| point.clone())
+    let whole = |mount: &Mounted| mount.shows == Path::new("/");
+    let preferred = |mount: &Mounted| whole(mount) && mount.point.starts_with(preferred);
+    let at = mounts
+        .iter()
+        .position(preferred)
+        .or_else(|| mounts.iter().position(whole));
+    (!mounts.is_empty()).then(|| mounts.swap_remove(at.unwrap_or(0)))
 }
 
 /// Root and mount point, still escaped, if the line of `mountinfo` is a mount of the v1 `devices` controller.
@@ -66,7 +80,7 @@ mod tests {
     use super::*;
 
     fn located(mountinfo: &str) -> Option<String> {
-        devices_hierarchy(mountinfo, Path::new("/preferred")).map(|path| path.display().to_string())
+        devices_hierarchy(mountinfo, Path::new("/preferred")).map(|found| found.point.display().to_string())
     }
 
     #[test]
@@ -100,6 +114,11 @@ mod tests {
             located(&line("/docker/1", "/a", "cgroup", "devices")).as_deref(),
             Some("/a")
         );
+        let part = devices_hierarchy(
+            &line(r"/docker/a\040b", "/a", "cgroup", "devices"),
+            Path::new("/"),
+        );
+        assert_eq!(part.map(|found| found.shows), Some(PathBuf::from("/docker/a b")));
         for none in [
             line("/", "/cg/devices", "cgroup2", "devices"),
             line("/", "/cg/devices", "cgroup", "cpu"),

@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Why a call brought nothing.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// Nobody waits for this survey any more, so no further call is made.
+    /// Nobody waits for this answer any more, so no further call is made.
     Abandoned,
     /// NVML or its wrapper refused.
     Failed {
@@ -52,7 +52,7 @@ impl From<Trouble> for NvmlFailure {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Abandoned => NvmlFailure::Call {
-                call: "the survey".to_owned(),
+                call: "asking NVML".to_owned(),
                 reason: "it was given up".to_owned(),
             },
             Trouble::Failed {
@@ -74,7 +74,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Calls that `supervisor` times; `abandoned` is its word that nobody waits for this survey.
+    /// Calls that `supervisor` times; `abandoned` is its word that nobody waits for this answer.
     pub fn new(supervisor: Sender<Message>, abandoned: Arc<AtomicBool>) -> Self {
         Self {
             supervisor,

@@ -8,6 +8,7 @@ use crate::system::gpu_identity;
 use crate::system::nvml::calls::{Calls, Trouble};
 use crate::system::nvml::mig_ids;
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 use nvml_wrapper::{Device, Nvml};
 use std::collections::BTreeSet;
 
@@ -43,6 +44,15 @@ pub(super) fn detail<T>(answer: Result<T, Trouble>) -> Result<Option<T>, Trouble
         Err(trouble) if trouble.is_gpu_out_of_reach() => Err(trouble),
         Err(_) => Ok(None),
     }
+}
+
+/// The processes of a list that have a name; none when there are only others. NVML fills a slot it has nothing for with all
+/// zeros or all ones, which is no process; where there is nothing else, it knows of one that it cannot name.
+pub(super) fn named<T>(processes: Vec<T>, pid: impl Fn(&T) -> u32) -> Option<Vec<T>> {
+    let listed = !processes.is_empty();
+    let mut named = processes;
+    named.retain(|process| !matches!(pid(process), 0 | u32::MAX));
+    (!listed || !named.is_empty()).then_some(named)
 }
 
 /// What a GPU or a MIG device told of who it is, whatever failed besides.
@@ -148,14 +158,11 @@ impl<'a> Asked<'a> {
         let told = detail(self.ask("nvmlDeviceGetComputeRunningProcesses_v3", || {
             device.running_compute_processes()
         }))?;
-        Ok(told.and_then(|processes| {
-            // NVML fills a slot it has nothing for with all zeros or all ones, which is no process; where there is nothing
-            // else, it knows of one that it cannot name.
-            let listed = !processes.is_empty();
-            let pids = processes.into_iter().map(|process| process.pid);
-            let pids: BTreeSet<u32> = pids.filter(|pid| !matches!(pid, 0 | &u32::MAX)).collect();
-            (!listed || !pids.is_empty()).then(|| pids.into_iter().collect())
-        }))
+        let pids = |processes: Vec<ProcessInfo>| processes.into_iter().map(|process| process.pid).collect();
+        let pids: Option<BTreeSet<u32>> = told
+            .and_then(|processes| named(processes, |process| process.pid))
+            .map(pids);
+        Ok(pids.map(|pids| pids.into_iter().collect()))
     }
 
     /// The MIG devices, if MIG is on. What cannot be told of one is a problem in words, not a reason to take the GPU

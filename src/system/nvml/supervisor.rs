@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Times the worker's calls and answers for it, so that whoever asked hears something even when NVML never returns.
 
-use crate::ports::nvml::{Done, NvmlFailure, Survey};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::ports::nvml::NvmlFailure;
+use crate::system::nvml::question::{Found, Job, Question};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// What the supervisor hears.
 pub(super) enum Message {
-    /// Someone asks for a survey.
-    Asked(Done<Survey>),
+    /// Someone asks.
+    Asked(Question),
     /// The worker is about to make a call.
     Calling {
         /// NVML's function.
@@ -20,7 +20,7 @@ pub(super) enum Message {
         at: Instant,
     },
     /// The worker is back.
-    Finished(Result<Survey, NvmlFailure>),
+    Finished(Result<Found, NvmlFailure>),
     /// Nobody will ask again.
     Closed,
 }
@@ -33,7 +33,7 @@ enum State {
     Busy {
         call: String,
         since: Instant,
-        asked: Vec<Done<Survey>>,
+        asked: Vec<Question>,
     },
     /// In a call that is past its time, for nobody.
     Stuck { call: String, since: Instant },
@@ -41,18 +41,19 @@ enum State {
 
 /// The worker's supervisor.
 pub(super) struct Supervisor {
-    jobs: Sender<()>,
+    jobs: Sender<Job>,
     abandoned: Arc<AtomicBool>,
     limit: Duration,
     state: State,
-    /// Asked while a survey was under way. They share the next one: what is under way may be older than their question.
-    waiting: Vec<Done<Survey>>,
+    /// Asked while a job was under way, in the order in which they came. Those who ask the same share the next one: what is
+    /// under way may be older than their question.
+    waiting: Vec<Question>,
     closed: bool,
 }
 
 impl Supervisor {
-    /// Supervises a worker that makes one survey for each of `jobs`, and gives up where `abandoned` is set.
-    pub fn new(jobs: Sender<()>, abandoned: Arc<AtomicBool>, limit: Duration) -> Self {
+    /// Supervises a worker that does one after the other of `jobs`, and gives up where `abandoned` is set.
+    pub fn new(jobs: Sender<Job>, abandoned: Arc<AtomicBool>, limit: Duration) -> Self {
         Self {
             jobs,
             abandoned,
@@ -85,26 +86,25 @@ impl Supervisor {
         }
     }
 
-    fn asked(&mut self, done: Done<Survey>) {
+    fn asked(&mut self, question: Question) {
         match &self.state {
-            State::Idle => self.begin(vec![done]),
-            State::Busy { .. } => self.waiting.push(done),
-            State::Stuck { call, since } => {
-                answer(
-                    done,
-                    Err(NvmlFailure::Stuck {
-                        call: call.clone(),
-                        since: since.elapsed(),
-                    }),
-                );
-            }
+            State::Idle => self.begin(vec![question]),
+            State::Busy { .. } => self.waiting.push(question),
+            State::Stuck { call, since } => question.answer(&Err(NvmlFailure::Stuck {
+                call: call.clone(),
+                since: since.elapsed(),
+            })),
         }
     }
 
-    fn begin(&mut self, asked: Vec<Done<Survey>>) {
+    /// Begins a job for these, who all ask the same.
+    fn begin(&mut self, asked: Vec<Question>) {
+        let Some(job) = asked.first().map(Question::job) else {
+            return;
+        };
         self.abandoned.store(false, Ordering::SeqCst);
         let call = "the thread for NVML".to_owned();
-        if self.jobs.send(()).is_ok() {
+        if self.jobs.send(job).is_ok() {
             self.state = State::Busy {
                 call,
                 since: Instant::now(),
@@ -129,13 +129,17 @@ impl Supervisor {
         }
     }
 
-    fn finished(&mut self, result: Result<Survey, NvmlFailure>) {
+    fn finished(&mut self, result: Result<Found, NvmlFailure>) {
         if let State::Busy { asked, .. } = std::mem::replace(&mut self.state, State::Idle) {
             answer_all(asked, &result);
         }
-        let waiting = std::mem::take(&mut self.waiting);
-        if !waiting.is_empty() {
-            self.begin(waiting);
+        // A worker that is gone fails those in front, and then it is the turn of the others.
+        while let (State::Idle, Some(job)) = (&self.state, self.waiting.first().map(Question::job)) {
+            let next = self
+                .waiting
+                .extract_if(.., |question| question.job() == job)
+                .collect();
+            self.begin(next);
         }
     }
 
@@ -159,16 +163,9 @@ impl Supervisor {
     }
 }
 
-fn answer_all(asked: Vec<Done<Survey>>, result: &Result<Survey, NvmlFailure>) {
-    for done in asked {
-        answer(done, result.clone());
-    }
-}
-
-/// Answers; a receiver that panics must not take the supervisor with it.
-fn answer(done: Done<Survey>, result: Result<Survey, NvmlFailure>) {
-    if catch_unwind(AssertUnwindSafe(|| done(result))).is_err() {
-        log::error!("a receiver of NVML's survey panicked");
+fn answer_all(asked: Vec<Question>, told: &Result<Found, NvmlFailure>) {
+    for question in asked {
+        question.answer(told);
     }
 }
 

@@ -2,6 +2,8 @@
 //! The supervisor against a worker that the test plays: every order of events, without NVML.
 
 use super::*;
+use crate::domain::estimate::Sample;
+use crate::ports::nvml::Survey;
 use std::sync::mpsc;
 use std::thread;
 
@@ -12,7 +14,7 @@ type Answer = Result<Survey, NvmlFailure>;
 
 struct Bench {
     inbox: Sender<Message>,
-    jobs: Receiver<()>,
+    jobs: Receiver<Job>,
     abandoned: Arc<AtomicBool>,
     supervisor: thread::JoinHandle<()>,
 }
@@ -34,8 +36,15 @@ impl Bench {
     fn ask(&self) -> Receiver<Answer> {
         let (to, answer) = mpsc::channel();
         self.inbox
-            .send(Message::Asked(Box::new(move |result| to.send(result).unwrap())))
+            .send(survey(Box::new(move |result| to.send(result).unwrap())))
             .unwrap();
+        answer
+    }
+
+    fn ask_for_a_sample(&self) -> Receiver<Result<Sample, NvmlFailure>> {
+        let (to, answer) = mpsc::channel();
+        let question = Question::Sample(Box::new(move |result| to.send(result).unwrap()));
+        self.inbox.send(Message::Asked(question)).unwrap();
         answer
     }
 
@@ -49,12 +58,17 @@ impl Bench {
     }
 
     fn finish(&self, version: &str) {
-        self.inbox.send(Message::Finished(Ok(named(version)))).unwrap();
+        let found = Found::Survey(named(version));
+        self.inbox.send(Message::Finished(Ok(found))).unwrap();
     }
 
-    fn job(&self) {
-        self.jobs.recv_timeout(LONG).unwrap();
+    fn job(&self) -> Job {
+        self.jobs.recv_timeout(LONG).unwrap()
     }
+}
+
+fn survey(done: crate::ports::nvml::Done<Survey>) -> Message {
+    Message::Asked(Question::Survey(done))
 }
 
 fn named(version: &str) -> Survey {
@@ -134,6 +148,37 @@ fn questions_during_a_survey_share_the_next_one() {
 }
 
 #[test]
+fn a_sample_and_a_survey_are_served_one_after_the_other_each_with_its_own_answer() {
+    let bench = Bench::new(LONG);
+    let first = bench.ask();
+    assert_eq!(bench.job(), Job::Survey);
+    let (sample, survey, again) = (bench.ask_for_a_sample(), bench.ask(), bench.ask_for_a_sample());
+    bench.finish("one");
+    assert_eq!(bench.job(), Job::Sample);
+    let found = Found::Sample(Sample::default());
+    bench.inbox.send(Message::Finished(Ok(found))).unwrap();
+    assert_eq!(bench.job(), Job::Survey);
+    bench.finish("two");
+    assert_eq!((got(&first), got(&survey)), (Ok(named("one")), Ok(named("two"))));
+    for sample in [sample, again] {
+        assert_eq!(sample.recv_timeout(LONG).unwrap(), Ok(Sample::default()));
+    }
+}
+
+#[test]
+fn a_hang_is_told_to_everyone_whatever_they_asked() {
+    let bench = Bench::new(SHORT);
+    let sample = bench.ask_for_a_sample();
+    let survey = bench.ask();
+    bench.job();
+    let told = sample.recv_timeout(LONG).unwrap();
+    assert!(matches!(told, Err(NvmlFailure::Timeout { .. })), "{told:?}");
+    assert!(matches!(got(&survey), Err(NvmlFailure::Stuck { .. })));
+    let next = bench.ask_for_a_sample().recv_timeout(LONG).unwrap();
+    assert!(matches!(next, Err(NvmlFailure::Stuck { .. })), "{next:?}");
+}
+
+#[test]
 fn closing_answers_who_asked_and_never_waits_for_a_hung_worker() {
     let bench = Bench::new(SHORT);
     let answer = bench.ask();
@@ -149,7 +194,7 @@ fn a_worker_that_is_gone_and_a_receiver_that_panics_are_survived() {
     let bench = Bench::new(SHORT);
     bench
         .inbox
-        .send(Message::Asked(Box::new(|_| panic!("meant to be here"))))
+        .send(survey(Box::new(|_| panic!("meant to be here"))))
         .unwrap();
     bench.job();
     bench.finish("for nobody");
@@ -157,7 +202,7 @@ fn a_worker_that_is_gone_and_a_receiver_that_panics_are_survived() {
     drop(jobs);
     let (to, answer) = mpsc::channel();
     inbox
-        .send(Message::Asked(Box::new(move |result| to.send(result).unwrap())))
+        .send(survey(Box::new(move |result| to.send(result).unwrap())))
         .unwrap();
     assert!(matches!(got(&answer), Err(NvmlFailure::Call { .. })));
 }

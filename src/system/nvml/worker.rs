@@ -2,8 +2,10 @@
 //! Owns NVML and makes every call of it, on one thread. It may hang in any of them; nobody waits for it but the
 //! supervisor's clock.
 
-use crate::ports::nvml::{NvmlFailure, Survey};
+use crate::ports::nvml::NvmlFailure;
 use crate::system::nvml::calls::{Calls, Trouble};
+use crate::system::nvml::question::{Found, Job};
+use crate::system::nvml::sample::{self, Clocks};
 use crate::system::nvml::supervisor::Message;
 use crate::system::nvml::survey;
 use nvml_wrapper::Nvml;
@@ -17,25 +19,28 @@ pub(super) struct Worker {
     library: PathBuf,
     calls: Calls,
     session: Option<Session>,
+    /// What samples go on from.
+    clocks: Clocks,
 }
 
 impl Worker {
-    /// Opens `library` at the first survey.
+    /// Opens `library` at the first job.
     pub fn new(library: PathBuf, calls: Calls) -> Self {
         Self {
             library,
             calls,
             session: None,
+            clocks: Clocks::new(),
         }
     }
 
-    /// Makes a survey for each of `jobs`.
-    pub fn run(mut self, jobs: &Receiver<()>) {
-        while jobs.recv().is_ok() {
-            let result = catch_unwind(AssertUnwindSafe(|| self.survey())).unwrap_or_else(|_| {
+    /// Does one after the other of `jobs`.
+    pub fn run(mut self, jobs: &Receiver<Job>) {
+        while let Ok(job) = jobs.recv() {
+            let result = catch_unwind(AssertUnwindSafe(|| self.work(job))).unwrap_or_else(|_| {
                 let reason = "the thread for NVML panicked".to_owned();
                 Err(NvmlFailure::Call {
-                    call: "the survey".to_owned(),
+                    call: "asking NVML".to_owned(),
                     reason,
                 })
             });
@@ -46,7 +51,7 @@ impl Worker {
         }
     }
 
-    fn survey(&mut self) -> Result<Survey, NvmlFailure> {
+    fn work(&mut self, job: Job) -> Result<Found, NvmlFailure> {
         if let Some(worn) = self.session.take_if(|session| session.worn) {
             // Closing is a call like any other and may hang like any other.
             self.calls.make("nvmlShutdown", || {
@@ -58,18 +63,27 @@ impl Worker {
             Some(session) => session,
             none => none.insert(Session::open(&self.library, &self.calls)?),
         };
-        // Until the whole survey is there, the session counts as worn: also when a panic cuts it short.
+        // Until the whole answer is there, the session counts as worn: also when a panic cuts it short.
         session.worn = true;
-        let found = survey::survey(&session.nvml, &self.calls)?;
-        session.worn = found.reopen;
-        Ok(found.survey)
+        let (found, reopen) = match job {
+            Job::Survey => {
+                let found = survey::survey(&session.nvml, &self.calls)?;
+                (Found::Survey(found.survey), found.reopen)
+            }
+            Job::Sample => {
+                let (sample, reopen) = sample::sample(&session.nvml, &self.calls, &mut self.clocks)?;
+                (Found::Sample(sample), reopen)
+            }
+        };
+        session.worn = reopen;
+        Ok(found)
     }
 }
 
 /// NVML, open.
 struct Session {
     nvml: Nvml,
-    /// Whether it shall be closed before the next survey. NVML learns of a reloaded driver or of a GPU that came back
+    /// Whether it shall be closed before the next job. NVML learns of a reloaded driver or of a GPU that came back
     /// from a reset only when it starts anew.
     worn: bool,
 }

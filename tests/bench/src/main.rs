@@ -5,12 +5,14 @@
 //! One round measures each variant once, in an order that turns with the round, so that a machine that becomes slower or
 //! faster in the middle does so for all. Medians, quartiles and ratios are printed; nothing here passes or fails.
 //! `bench images` measures agents and containers with an image and a driver of real size,
-//! `bench driver-volume` compares ways to give containers the driver's files instead, and
-//! `bench allocator` the allocator module with the one it stands around.
+//! `bench driver-volume` compares ways to give containers the driver's files instead,
+//! `bench allocator` the allocator module with the one it stands around; `bench sampling` what a look at the use of the
+//! GPUs costs the agent thread.
 
 mod allocator;
 mod driver_volume;
 mod images;
+mod sampling;
 mod start;
 mod stats;
 mod table;
@@ -52,7 +54,8 @@ fn main() -> ExitCode {
         }
         Some("images") => images::main(&arguments[1..]),
         Some("driver-volume") => driver_volume::main(&arguments[1..]),
-        // What the former starts: not for people.
+        Some("sampling") => sampling::main(&arguments[1..]),
+        // What driver-volume starts: not for people.
         Some("driver-volume-container") => driver_volume::container(),
         _ => options(&arguments).and_then(|options| run(&options)),
     };
@@ -74,7 +77,7 @@ fn options(arguments: &[String]) -> Result<Options, Error> {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE], or bench allocator, images or driver-volume",
+                "usage: bench [--rounds=N] [--json=FILE], or bench allocator, images, driver-volume or sampling",
             )
         };
         match argument.split_once('=') {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The benchmark runs and writes a figure for every variant.
-#![allow(clippy::unwrap_used, reason = "clippy only knows the tests themselves")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy only knows the tests themselves"
+)]
 #![allow(non_snake_case, reason = "a test name says what it needs, in capitals")]
 
 use std::process::Command;
@@ -119,4 +123,16 @@ fn ROOT_CGROUPS_images_give_their_figures_and_only_the_built_in_copies_the_drive
         }
     }
     assert!(median("in process: first fit", "mesos-gpu") > 0.0);
+}
+
+#[test]
+fn a_look_at_16_gpus_of_200_containers_costs_the_agent_thread_no_millisecond() {
+    let rows = rows_of("sampling", &["sampling", "--rounds=200"]);
+    let on_agent_thread = |row: &&serde_json::Value| row["what"].as_str().unwrap().starts_with('a');
+    assert_eq!(rows.iter().filter(on_agent_thread).count(), 6, "{rows:?}");
+    for row in rows.iter().filter(on_agent_thread) {
+        // A quarter of the figures, because this machine may have other work.
+        let figure = row["first_quartile"].as_f64().unwrap();
+        assert!(figure > 0.0 && figure < 1.0, "{row}");
+    }
 }

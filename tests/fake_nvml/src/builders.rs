@@ -84,6 +84,8 @@ impl Gpu {
             power_mw: Some(76_540),
             temperature_c: Some(31),
             processes: Vec::new(),
+            sampled_at: None,
+            no_process_samples: false,
             mig: Some(Mig::default()),
             topology: Vec::new(),
             events: Vec::new(),

@@ -85,6 +85,12 @@ pub struct Gpu {
     /// Processes that compute on it.
     #[serde(default)]
     pub processes: Vec<Process>,
+    /// The time stamp of the samples of its processes, in microseconds since 1970; none is the present time.
+    #[serde(default)]
+    pub sampled_at: Option<u64>,
+    /// Whether the samples of its processes are not supported.
+    #[serde(default)]
+    pub no_process_samples: bool,
     /// MIG; none when this GPU cannot do it.
     #[serde(default)]
     pub mig: Option<Mig>,

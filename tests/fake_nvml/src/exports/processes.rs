@@ -77,7 +77,9 @@ extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
     running("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, &infos)
 }
 
-/// Samples carry the present time, so every process has a new one at each call.
+/// Unless the machine says otherwise samples carry the present time, so every process has a new one at each call, an idle
+/// one too. As with the real driver there is none for a time that is yet to come, and then the count is left as it is; and
+/// none at all while MIG is on.
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetProcessUtilization(
     device: Handle,
@@ -90,11 +92,15 @@ extern "C" fn nvmlDeviceGetProcessUtilization(
             .duration_since(UNIX_EPOCH)
             .map_err(|_| code::UNKNOWN)?;
         let now = c_ulonglong::try_from(since_epoch.as_micros()).map_err(|_| code::UNKNOWN)?;
+        if unit.gpu.no_process_samples || unit.gpu.mig_enabled() {
+            return Err(code::NOT_SUPPORTED);
+        }
+        let time_stamp = unit.gpu.sampled_at.unwrap_or(now);
         let fresh = processes(unit)
             .filter(|_| now > last_seen)
             .map(|process| ProcessSample {
                 pid: process.pid,
-                time_stamp: now,
+                time_stamp,
                 sm_util: process.sm_util,
                 mem_util: process.mem_util,
                 enc_util: 0,
@@ -106,11 +112,9 @@ extern "C" fn nvmlDeviceGetProcessUtilization(
             count.put(room)?;
             return Err(code::INSUFFICIENT_SIZE);
         }
-        samples.fill(&count, &fresh)?;
         if fresh.is_empty() {
-            Err(code::NOT_FOUND)
-        } else {
-            Ok(())
+            return Err(code::NOT_FOUND);
         }
+        samples.fill(&count, &fresh)
     })
 }

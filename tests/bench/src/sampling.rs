@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What oversubscription costs the agent thread: `bench sampling [--rounds=N] [--json=FILE]`.
+//!
+//! On the agent thread that is to read the books, to judge, and to answer Mesos. Beside it, on the thread that NVML answers on,
+//! the kernel is asked whose each process is; the processes are real, four on each of 16 GPUs. 200 containers are there,
+//! which all hold something in the worst case and of which 16 do in the usual one. NVML itself is not measured.
+
+mod setting;
+
+use crate::stats::Summary;
+use mesos_gpu::domain::estimate::{Sample, books};
+use mesos_gpu::wire::{Resource, Resources};
+use serde::Serialize;
+use setting::{Case, Setting};
+use std::hint::black_box;
+use std::time::Instant;
+use testbed::Error;
+
+/// A figure of one case.
+#[derive(Debug, Serialize)]
+struct Row {
+    what: &'static str,
+    unit: &'static str,
+    variant: &'static str,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+/// The sub-command.
+pub fn main(arguments: &[String]) -> Result<(), Error> {
+    let (mut rounds, mut json) = (500, None);
+    for argument in arguments {
+        let wrong = || {
+            let usage = "usage: bench sampling [--rounds=N] [--json=FILE], N at least 1";
+            Error::new(format!("take the argument {argument:?}"), usage)
+        };
+        match argument.split_once('=') {
+            Some(("--rounds", text)) => rounds = text.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?,
+            Some(("--json", file)) => json = Some(file.to_owned()),
+            _ => return Err(wrong()),
+        }
+    }
+    let mut rows = Vec::new();
+    for case in Case::ALL {
+        rows.extend(measure(case, rounds)?);
+    }
+    println!(
+        "{:<22} {:<36} {:>5} {:>9} {:>21} {:>9}",
+        "what", "variant", "n", "median", "quartiles", "most"
+    );
+    for row in &rows {
+        let summary = &row.summary;
+        println!(
+            "{:<22} {:<36} {:>5} {:>6.3} {} {:>9.3} - {:>9.3} {:>9.3}",
+            row.what,
+            row.variant,
+            summary.n,
+            summary.median,
+            row.unit,
+            summary.first_quartile,
+            summary.third_quartile,
+            summary.most
+        );
+    }
+    if let Some(file) = json {
+        let text =
+            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
+        std::fs::write(&file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
+    }
+    Ok(())
+}
+
+fn measure(case: Case, rounds: usize) -> Result<[Row; 3], Error> {
+    let mut setting = Setting::new(case)?;
+    let (mut looks, mut answers, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        setting.pass();
+        let sample: Sample = setting.sample.clone();
+        let begin = Instant::now();
+        let owners = setting.owners();
+        asked.push(begin.elapsed().as_secs_f64() * 1000.0);
+
+        let begin = Instant::now();
+        setting.look(black_box(&sample), owners);
+        looks.push(begin.elapsed().as_secs_f64() * 1000.0);
+
+        let begin = Instant::now();
+        let now = books(&setting.units, &setting.ledger, &setting.guests);
+        let count = setting.estimation.offerable(&now, 0).len();
+        let resources = Resource::revocable_gpus(count).into_iter().collect();
+        let bytes = prost::Message::encode_to_vec(&Resources { resources });
+        black_box(bytes);
+        answers.push(begin.elapsed().as_secs_f64() * 1000.0);
+    }
+    let row = |what, figures: &[f64]| Row {
+        what,
+        unit: "ms",
+        variant: case.name(),
+        summary: Summary::of(figures),
+    };
+    Ok([
+        row("a look", &looks),
+        row("an answer to Mesos", &answers),
+        row("(other thread) whose", &asked),
+    ])
+}
