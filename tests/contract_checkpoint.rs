@@ -2,6 +2,8 @@
 //! The contract of `Checkpoint`, held by a real file and by the fake alike; and what only a file can suffer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "contract_checkpoint/durable.rs"]
+mod durable;
 #[path = "contract_checkpoint/file.rs"]
 mod file;
 #[path = "contract_checkpoint/room.rs"]
@@ -12,16 +14,20 @@ use mesos_gpu::domain::container::ContainerId;
 use mesos_gpu::domain::gpu::UnitId;
 use mesos_gpu::domain::record::{Advertised, Record};
 use mesos_gpu::ports::checkpoint::{Checkpoint, Loaded};
+use mesos_gpu::system::checkpoint_file::CheckpointFile;
 use room::Room;
 use std::fs;
 use support::FakeCheckpoint;
 
-/// A record whose parts all tell its number.
+/// The boot that a machine of the tests is in.
+const BOOT: &str = "boot of the tests";
+
+/// A record of this boot whose other parts all tell its number.
 fn record(number: usize) -> Record {
     let unit = |part: usize| UnitId::new(&format!("GPU-{number}-{part}"));
     let container = |path: &[&str]| ContainerId::from_path(path.iter().map(|v| (*v).to_owned()).collect());
     Record {
-        boot_id: format!("boot {number}"),
+        boot_id: BOOT.to_owned(),
         advertised: Some(Advertised {
             selection: "model=\"H200\" & \u{1f600}\n".to_owned(),
             units: vec![unit(3), unit(1), unit(2)],
@@ -106,14 +112,17 @@ fn the_real_file_holds_the_contract() {
             }
         },
     );
-    assert_eq!(room.names(), ["books.json", "books.json.unusable"]);
+    assert_eq!(
+        room.names(),
+        ["books.json", "books.json.durable", "books.json.unusable"]
+    );
 }
 
 #[test]
 fn the_boot_is_the_kernels_and_empty_where_it_cannot_be_read() {
     let room = Room::new();
     let kernels = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    assert_eq!(room.file().boot_id(), kernels.trim());
+    assert_eq!(CheckpointFile::new(room.path()).boot_id(), kernels.trim());
     let other = room.0.path().join("boot_id");
     let file = room.file().with_boot_id_at(other.clone());
     assert_eq!(file.boot_id(), "");

@@ -12,6 +12,7 @@ use mesos_gpu::ports::images::Outfit;
 use mesos_gpu::system::device_copies::NodeCopy;
 use mesos_gpu::system::image_fit::{DriverVolume, Fit, fit};
 use mesos_gpu::system::image_root::ImageRoot;
+use mesos_gpu::system::image_root::loader::LoaderCaches;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -78,6 +79,7 @@ impl Case {
                 socket: Some(&self.host("socket")),
                 covered: &self.covered,
             },
+            &mut LoaderCaches::default(),
         )
     }
 
@@ -147,12 +149,13 @@ fn an_image_without_the_driver_gets_nodes_alone() {
             nodes: &case.nodes[..1],
             ..Fit::default()
         },
+        &mut LoaderCaches::default(),
     )
     .unwrap();
     assert_eq!(outfit.mounts.len(), 1);
     assert_eq!((outfit.driver, outfit.notes), (None, Vec::new()));
     assert!(!case.root().join("usr/local").exists());
-    let nothing = fit(&image, &Fit::default()).unwrap();
+    let nothing = fit(&image, &Fit::default(), &mut LoaderCaches::default()).unwrap();
     assert_eq!(nothing, Outfit::default());
 }
 

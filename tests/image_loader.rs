@@ -9,8 +9,9 @@ mod support;
 
 use case::Case;
 use mesos_gpu::domain::driver_file::{DriverFile, Place};
-use mesos_gpu::domain::loader_cache;
-use mesos_gpu::system::image_root::{ImageRoot, loader};
+use mesos_gpu::domain::loader_cache::{self, Entry, X86_64_FLAGS, with_added};
+use mesos_gpu::system::image_root::ImageRoot;
+use mesos_gpu::system::image_root::loader::{self, LoaderCaches};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::PathBuf;
@@ -119,16 +120,20 @@ fn what_ldconfig_will_forget_is_told() {
     fs::create_dir_all(folder.path().join("lib64")).unwrap();
     fs::write(folder.path().join("lib64/ld-linux-x86-64.so.2"), "").unwrap();
     let image = ImageRoot::open(folder.path()).unwrap();
-    let notes = loader::show_libraries(&image, &driver());
+    let notes = loader::show_libraries(&image, &driver(), &mut LoaderCaches::default());
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("includes no"), "{notes:?}");
+    assert!(!folder.path().join("etc/ld.so.conf.d").exists(), "of no use");
     fs::write(
         folder.path().join("etc/ld.so.conf"),
         "include ld.so.conf.d/*.conf\n",
     )
     .unwrap();
     let none: [&str; 0] = [];
-    assert_eq!(loader::show_libraries(&image, &driver()), none);
+    assert_eq!(
+        loader::show_libraries(&image, &driver(), &mut LoaderCaches::default()),
+        none
+    );
     assert_eq!(
         fs::read_to_string(folder.path().join("etc/ld.so.conf.d/00-mesos-gpu.conf")).unwrap(),
         "/usr/local/nvidia/lib64\n/usr/local/nvidia/lib\n"
@@ -146,7 +151,7 @@ fn a_musl_image_gets_no_cache_and_one_note() {
             fs::write(root.join("lib/ld-musl-x86_64.so.1"), "").unwrap();
         }
         let image = ImageRoot::open(&root).unwrap();
-        let notes = loader::show_libraries(&image, &driver());
+        let notes = loader::show_libraries(&image, &driver(), &mut LoaderCaches::default());
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(notes[0].contains(words), "{notes:?}");
         assert_eq!(
@@ -169,7 +174,7 @@ fn a_loader_in_the_usr_tree_is_seen_through_the_images_links() {
     )
     .unwrap();
     let image = ImageRoot::open(folder.path()).unwrap();
-    loader::show_libraries(&image, &driver());
+    loader::show_libraries(&image, &driver(), &mut LoaderCaches::default());
     assert!(folder.path().join(CACHE).is_file());
 }
 
@@ -198,4 +203,54 @@ fn nothing_of_the_image_is_run() {
     case.show();
     assert!(case.inside(CACHE).is_file());
     assert!(!canary.exists());
+}
+
+/// The caches that were made are kept, and found again by what the image brought.
+#[test]
+fn each_image_gets_its_own_cache_also_after_others_and_after_a_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut caches = LoaderCaches::default();
+    let mut show = |name: &str, own: &[u8], files: &[DriverFile]| {
+        let root = folder.path().join(name);
+        fs::create_dir_all(root.join("lib64")).unwrap();
+        fs::create_dir_all(root.join("etc")).unwrap();
+        fs::write(root.join("lib64/ld-linux-x86-64.so.2"), "").unwrap();
+        fs::write(root.join(CACHE), own).unwrap();
+        let image = ImageRoot::open(&root).unwrap();
+        let notes = loader::show_libraries(&image, files, &mut caches);
+        (fs::read(root.join(CACHE)).unwrap(), notes)
+    };
+    let fresh = |own: &[u8], files: &[DriverFile]| with_added(Some(own), &loader::entries(files)).unwrap();
+    let library = |name: &str| Entry {
+        name: name.to_owned(),
+        path: format!("/opt/{name}"),
+        flags: X86_64_FLAGS,
+        os_version: 0,
+        hwcap: 0,
+    };
+    let one = with_added(None, &[library("libone.so.1")]).unwrap();
+    let other = with_added(None, &[library("libtwo.so.1")]).unwrap();
+    let (old, mut new) = (driver(), driver());
+    new[0].links.push("libmesosgpuprobe.so.2".to_owned());
+    let turns: [(&[u8], &[DriverFile]); 6] = [
+        (&one, &old),
+        (&other, &old),
+        (&one, &old),
+        (b"ruined", &old),
+        (&one, &new),
+        (&one, &old),
+    ];
+    for (number, (own, files)) in turns.into_iter().enumerate() {
+        for again in 0..2 {
+            let (made, notes) = show(&format!("{number}-{again}"), own, files);
+            assert_eq!(made, fresh(own, files), "turn {number}");
+            let told = notes.iter().any(|note| note.contains("is replaced by one"));
+            assert_eq!(told, own == b"ruined", "turn {number}: {notes:?}");
+        }
+    }
+    for number in 0..40 {
+        let own = with_added(None, &[library(&format!("lib{number}.so.1"))]).unwrap();
+        assert_eq!(show(&format!("many{number}"), &own, &old).0, fresh(&own, &old));
+    }
+    assert_eq!(show("last", &one, &old).0, fresh(&one, &old));
 }

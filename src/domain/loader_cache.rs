@@ -9,7 +9,7 @@ mod write;
 
 use layout::Table;
 
-pub use write::with_added;
+pub use write::{Merged, merge, with_added};
 
 /// The flags of a library of 64 bits for x86-64.
 pub const X86_64_FLAGS: i32 = 0x0303;
@@ -85,7 +85,7 @@ pub enum CacheError {
     },
     /// Such an entry would not be found, or would be read as another.
     #[error(
-        "cannot add library {name:?} at {path:?}: the name must be a file's name, the path absolute, both without a zero byte, and it must be for every processor"
+        "cannot add library {name:?} at {path:?}: the name must be a file's name, the path absolute, both shorter than 4096 bytes and without a zero byte, and it must be for every processor"
     )]
     Added {
         /// Its name.

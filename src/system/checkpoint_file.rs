@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The checkpoint as one file: what the agent's books were is known after a crash, and is whole or not there.
 //!
-//! A new state is written beside the old one, forced to the disk and then renamed over it. What stands at the path and
-//! cannot be read is evidence, so it is moved aside and never overwritten. The path may hold anything, and nothing that
-//! stands there makes the agent wait.
+//! A new state is written beside the old one and then renamed over it: whatever kills the agent, the next one finds the
+//! old or the new state, whole. What stands at the path and cannot be read is evidence, so it is moved aside and never
+//! overwritten. The path may hold anything, and nothing that stands there makes the agent wait.
+//!
+//! A machine that stops is another matter, as what is not forced to the disk may be lost or cut short then. But who held
+//! what is worth nothing in the next boot; only what was advertised is. So a launch waits for no disk: the file is forced to
+//! it when that part is new, and is then given a second name, under which it is found when what replaced it is ruined.
 
+mod durable;
+mod files;
 mod format;
 
 use crate::domain::record::Record;
 use crate::ports::checkpoint::{Checkpoint, Loaded};
+use crate::system::file_state::FileState;
+use durable::Saved;
+use files::folder_of;
 use nix::libc::{ELOOP, O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK};
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest file that is read or written; thousands of containers fit.
 pub const LARGEST: u64 = 16 << 20;
@@ -27,6 +37,8 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub struct CheckpointFile {
     path: PathBuf,
     boot_id: PathBuf,
+    /// What was saved last; clones are of one file.
+    saved: Arc<Mutex<Option<Saved>>>,
 }
 
 impl CheckpointFile {
@@ -35,6 +47,7 @@ impl CheckpointFile {
         Self {
             path,
             boot_id: PathBuf::from(BOOT_ID),
+            saved: Arc::default(),
         }
     }
 
@@ -59,14 +72,14 @@ impl CheckpointFile {
         folder_of(&self.path)
     }
 
-    /// What the file says; none where there is no file.
-    fn read(&self) -> Result<Option<Record>, String> {
+    /// What a file says; none where there is no file.
+    fn read(path: &Path) -> Result<Option<Record>, String> {
         let mut options = OpenOptions::new();
         // O_NONBLOCK: a named pipe without a writer would hold the agent for ever.
         options
             .read(true)
             .custom_flags(O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        let file = match options.open(&self.path) {
+        let file = match options.open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) if error.raw_os_error() == Some(ELOOP) => {
@@ -88,43 +101,13 @@ impl CheckpointFile {
         format::decode(&text).map(Some)
     }
 
-    /// Makes the folder, for root's eyes only, and lasting as the file itself.
-    fn make_folder(&self) -> io::Result<()> {
-        let folder = self.folder();
-        let missing: Vec<&Path> = folder
-            .ancestors()
-            .take_while(|above| !above.as_os_str().is_empty() && !above.exists())
-            .collect();
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        missing
-            .iter()
-            .try_for_each(|made| File::open(folder_of(made))?.sync_all())
-    }
-
-    /// Writes a file that must be new: what a crash left there is taken away first, and a link, a pipe or another name of
-    /// a file that somebody put there gets nothing.
-    fn write_new(path: &Path, text: &[u8]) -> io::Result<()> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(O_NOFOLLOW | O_CLOEXEC);
-        let mut file = options.open(path)?;
-        file.write_all(text)?;
-        file.sync_all()
-    }
-
     /// Moves aside what is there, if it cannot be used. The first that was moved is kept: it is the nearest to what went
     /// wrong.
     fn spare_the_unusable(&self) -> Result<(), String> {
-        let Loaded::Unusable(why) = self.load() else {
+        let Err(why) = Self::read(&self.path) else {
             return Ok(());
         };
+        let why = self.unusable(&why);
         let aside = self.beside(".unusable");
         if aside.symlink_metadata().is_ok() {
             log::warn!(
@@ -138,14 +121,29 @@ impl CheckpointFile {
         log::warn!("{why}; it is now {}", aside.display());
         Ok(())
     }
+
+    fn unusable(&self, why: &str) -> String {
+        format!("cannot use checkpoint {}: {why}", self.path.display())
+    }
 }
 
 impl Checkpoint for CheckpointFile {
     fn load(&self) -> Loaded {
-        match self.read() {
+        match Self::read(&self.path) {
             Ok(None) => Loaded::Absent,
             Ok(Some(record)) => Loaded::Present(record),
-            Err(why) => Loaded::Unusable(format!("cannot use checkpoint {}: {why}", self.path.display())),
+            Err(why) => {
+                let why = self.unusable(&why);
+                match self.durable() {
+                    Some(record) => {
+                        log::warn!(
+                            "{why}; the machine was started anew since, and what was advertised is known"
+                        );
+                        Loaded::Present(record)
+                    }
+                    None => Loaded::Unusable(why),
+                }
+            }
         }
     }
 
@@ -162,16 +160,35 @@ impl Checkpoint for CheckpointFile {
             let why = format!("it would be larger than {LARGEST} bytes");
             return Err(failed("write", &self.path, &why));
         }
+        // Whoever panicked in here left files, which are looked at again.
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = saved.take();
         let written = self.beside(".tmp");
-        self.make_folder()
-            .map_err(|why| failed("make folder", self.folder(), &why))?;
-        Self::write_new(&written, &text).map_err(|why| failed("write", &written, &why))?;
-        self.spare_the_unusable()
-            .map_err(|why| failed("replace", &self.path, &why))?;
+        let is_ours = last.as_ref().is_some_and(|last| last.is_at(&self.path));
+        if !is_ours {
+            files::make_folder(self.folder()).map_err(|why| failed("make folder", self.folder(), &why))?;
+        }
+        let file = files::write_new(&written, &text).map_err(|why| failed("write", &written, &why))?;
+        let durable = is_ours && last.is_some_and(|last| last.is_durable_for(record));
+        if !durable {
+            file.sync_all()
+                .map_err(|why| failed("force to the disk", &written, &why))?;
+        }
+        let state = file.metadata().map(|found| FileState::of(&found));
+        let state = state.map_err(|why| failed("look at", &written, &why))?;
+        if !is_ours {
+            self.spare_the_unusable()
+                .map_err(|why| failed("replace", &self.path, &why))?;
+        }
+        let kept = durable || self.keep_durable(&written);
         fs::rename(&written, &self.path).map_err(|why| failed("rename", &written, &why))?;
-        File::open(self.folder())
-            .and_then(|folder| folder.sync_all())
-            .map_err(|why| failed("force to the disk folder", self.folder(), &why))
+        if !durable {
+            File::open(self.folder())
+                .and_then(|folder| folder.sync_all())
+                .map_err(|why| failed("force to the disk folder", self.folder(), &why))?;
+        }
+        *saved = Some(Saved::new(state, record, kept));
+        Ok(())
     }
 
     /// Empty where it cannot be read; that is the id of no boot.
@@ -191,13 +208,4 @@ impl Checkpoint for CheckpointFile {
 
 fn too_large(text: &[u8]) -> bool {
     u64::try_from(text.len()).is_ok_and(|length| length > LARGEST)
-}
-
-/// The folder that a path is in; for a bare name the current one.
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        Some(_) => Path::new("."),
-        None => path,
-    }
 }

@@ -13,6 +13,7 @@ mod stamp;
 use crate::domain::driver_choice::{self, Others as OtherNames, is_driver_version};
 use crate::domain::driver_file::{DriverFile, DriverFiles, Place};
 use crate::domain::elf::Machine;
+use crate::system::file_state::FileState;
 use libraries::Libraries;
 use others::Others;
 use root::Root;
@@ -39,6 +40,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// What each of the files was, in their order; none for one that was not there.
+    pub fn states(&self) -> Vec<Option<FileState>> {
+        self.sources.iter().map(Seen::state).collect()
+    }
+
     /// Whether both hold the same files, none of them replaced: links and mounts made for one serve the other.
     pub fn same_files(&self, other: &Self) -> bool {
         self.files.version == other.files.version

@@ -17,6 +17,8 @@ pub const DEFAULT_PROC_DIR: &str = "/proc/driver/nvidia";
 
 /// Far more than the driver writes; less than hurts.
 const LONGEST_FILE: u64 = 64 * 1024;
+/// More than the driver usually writes.
+const USUAL_FILE: usize = 4096;
 
 /// The driver's tree at one place.
 #[derive(Debug, Clone)]
@@ -118,7 +120,8 @@ fn read_text(path: &Path) -> io::Result<String> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let mut bytes = Vec::new();
+    // Such files have no size to tell; with room for one of the usual length it is read at once.
+    let mut bytes = Vec::with_capacity(USUAL_FILE);
     File::open(path)?.take(LONGEST_FILE).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

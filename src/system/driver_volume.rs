@@ -15,7 +15,7 @@ mod build;
 mod instance;
 mod mounts;
 
-use crate::domain::driver_file::DriverFiles;
+use crate::domain::driver_file::{DriverFile, DriverFiles};
 use crate::system::file_state::FileState;
 use instance::Instance;
 use std::collections::BTreeSet;
@@ -40,19 +40,17 @@ pub struct DriverVolumes {
 struct Volume {
     path: PathBuf,
     files: DriverFiles,
-    seen: Vec<FileState>,
+    /// What each file was when it was mounted, and where.
+    shown: Vec<(PathBuf, FileState)>,
     users: BTreeSet<String>,
 }
 
 impl Volume {
     /// Whether it is the volume of these files, each is still what it was, and the volume shows it.
-    fn shows(&self, files: &DriverFiles) -> bool {
+    fn shows(&self, files: &DriverFiles, now: &[Option<FileState>]) -> bool {
         let same = self.files.version == files.version && self.files.files == files.files;
-        same && files
-            .files
-            .iter()
-            .zip(&self.seen)
-            .all(|(file, seen)| seen.is_at(&file.source) && seen.is_at(&build::place_of(&self.path, file)))
+        let were = self.shown.iter().map(|(_, state)| Some(*state));
+        same && were.eq(now.iter().copied()) && self.shown.iter().all(|(place, state)| state.is_at(place))
     }
 }
 
@@ -78,7 +76,23 @@ impl DriverVolumes {
     /// # Errors
     /// The agent is not root, or a file cannot be shown; nothing of the attempt is left then.
     pub fn provide(&mut self, files: &DriverFiles, user: &str) -> Result<PathBuf, String> {
-        if !self.volumes.last().is_some_and(|current| current.shows(files)) {
+        let state = |file: &DriverFile| file.source.symlink_metadata().ok();
+        let now = files.files.iter().map(|file| FileState::of_file(&state(file)?));
+        self.provide_seen(files, &now.collect::<Vec<_>>(), user)
+    }
+
+    /// The same for who has just seen what the files are, in their order.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn provide_seen(
+        &mut self,
+        files: &DriverFiles,
+        now: &[Option<FileState>],
+        user: &str,
+    ) -> Result<PathBuf, String> {
+        let current = self.volumes.last();
+        if !current.is_some_and(|current| current.shows(files, now)) {
             let volume = self.build(files)?;
             self.volumes.push(volume);
             self.remove_unused();
@@ -110,7 +124,7 @@ impl DriverVolumes {
         self.built += 1;
         let name = format!("{}-{}", name_of(&files.version), self.built);
         let path = self.instance.insert(instance).folder().join(name);
-        let seen = build::build(&path, files)?;
+        let shown = build::build(&path, files)?;
         log::info!(
             "built driver volume {} of {} files",
             path.display(),
@@ -119,7 +133,7 @@ impl DriverVolumes {
         Ok(Volume {
             path,
             files: files.clone(),
-            seen,
+            shown,
             users: BTreeSet::new(),
         })
     }

@@ -10,7 +10,8 @@ use crate::domain::mount::Mount;
 use crate::ports::images::{DriverOutfit, Outfit};
 use crate::system::device_copies::NodeCopy;
 use crate::system::driver_params;
-use crate::system::image_root::{ImageError, ImageRoot, loader};
+use crate::system::image_root::loader::{self, LoaderCaches};
+use crate::system::image_root::{ImageError, ImageRoot};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -33,8 +34,7 @@ pub struct Fit<'a> {
     pub params: Option<&'a Path>,
     /// The persistence daemon's socket on the host, used if it is one.
     pub socket: Option<&'a Path>,
-    /// The paths in the container that others mount something on, such as volumes and
-    /// the sandbox. `/dev`, `/proc` and
+    /// The paths in the container that others mount something on, such as volumes and the sandbox. `/dev`, `/proc` and
     /// `/sys` are known.
     pub covered: &'a [String],
 }
@@ -49,10 +49,11 @@ pub struct DriverVolume<'a> {
 }
 
 /// Fits an image: makes what its mounts stand on, tells its loader of the driver, and says what is to be mounted, in order.
+/// `caches` are the loader caches of those before.
 ///
 /// # Errors
 /// The driver or a device node has no safe place in the image.
-pub fn fit(image: &ImageRoot, fit: &Fit) -> Result<Outfit, String> {
+pub fn fit(image: &ImageRoot, fit: &Fit, caches: &mut LoaderCaches) -> Result<Outfit, String> {
     let covered = Covered::new(image, fit.covered);
     let mut outfit = Outfit::default();
     if let Some(driver) = fit.driver {
@@ -64,7 +65,7 @@ pub fn fit(image: &ImageRoot, fit: &Fit) -> Result<Outfit, String> {
         outfit.driver = Some(DriverOutfit::default());
         outfit
             .notes
-            .extend(loader::show_libraries(image, &driver.files.files));
+            .extend(loader::show_libraries(image, &driver.files.files, caches));
         match firmware(image, &covered, &driver) {
             Ok(mount) => outfit.mounts.extend(mount),
             Err(why) => outfit

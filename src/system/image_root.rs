@@ -7,20 +7,24 @@
 mod compat;
 mod contents;
 mod error;
+mod found;
 pub mod loader;
+mod resolve;
 
 pub use compat::compat_names;
 pub use error::{ImageError, in_words};
+pub(super) use found::mount_of;
 
+use found::Found;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, lstat, mkdirat};
-use nix::unistd::{fchown, getegid, geteuid};
+use nix::libc::{O_CLOEXEC, O_DIRECTORY, O_PATH};
+use nix::sys::stat::{Mode, SFlag, mkdirat};
 use pathrs::Root;
-use pathrs::error::ErrorKind;
+use resolve::resolve;
 use std::fmt::Display;
-use std::fs;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The mode of a folder that is made.
@@ -35,7 +39,7 @@ pub struct ImageRoot {
     /// Without links, so that what is found in the image can be compared with it.
     path: PathBuf,
     /// The mount that the root is on.
-    mount: String,
+    mount: u64,
 }
 
 impl ImageRoot {
@@ -48,19 +52,20 @@ impl ImageRoot {
         if !path.is_absolute() {
             return Err(failed(&"the path must be absolute"));
         }
-        let real = fs::canonicalize(path).map_err(|error| failed(&error))?;
+        let mut options = OpenOptions::new();
+        let open = options.read(true).custom_flags(O_PATH | O_DIRECTORY | O_CLOEXEC);
+        let opened = open.open(path).map_err(|error| failed(&error))?;
+        let root = Found::of(opened.into()).map_err(|errno| failed(&errno.desc()))?;
+        let real = root.place().map_err(|why| failed(&why))?;
         if real.parent().is_none() {
             return Err(failed(&"it is the root of the host"));
         }
-        let root = Root::open(&real).map_err(|error| failed(&in_words(&error)))?;
-        let at_root = root.resolve("/").map_err(|error| failed(&in_words(&error)))?;
-        let found = fstat(&at_root).map_err(|errno| failed(&errno.desc()))?;
-        if !is(&found, SFlag::S_IFDIR) {
-            return Err(failed(&format!("it is {}", kind(&found))));
+        if !root.is_at(&real) {
+            return Err(failed(&format!("it is no longer at {}", real.display())));
         }
-        let mount = mount_of(&at_root).map_err(|why| failed(&why))?;
+        let mount = root.mount().map_err(|why| failed(&why))?;
         Ok(Self {
-            root,
+            root: Root::from_fd(root.open),
             path: real,
             mount,
         })
@@ -93,7 +98,7 @@ impl ImageRoot {
         let Some(found) = self.look(&parts(inside).map_err(failed)?).map_err(failed)? else {
             return Ok(None);
         };
-        must_be(&found, SFlag::S_IFDIR, inside).map_err(failed)?;
+        found.must_be(SFlag::S_IFDIR, inside).map_err(failed)?;
         self.real_place(&found).map(Some).map_err(failed)
     }
 
@@ -109,7 +114,7 @@ impl ImageRoot {
             Some(found) => found,
             None => self.new_file(&parts).map_err(failed)?,
         };
-        must_be(&file, SFlag::S_IFREG, inside).map_err(failed)?;
+        file.must_be(SFlag::S_IFREG, inside).map_err(failed)?;
         self.real_place(&file).map_err(failed)
     }
 
@@ -118,29 +123,18 @@ impl ImageRoot {
     }
 
     /// What a path leads to, not opened; none where it leads to nothing.
-    fn look(&self, parts: &[&str]) -> Result<Option<OwnedFd>, ImageError> {
-        let inside = parts.join("/");
-        let found = match self.root.resolve(&inside) {
-            Ok(found) => OwnedFd::from(found),
-            Err(error) => {
-                let errno = match error.kind() {
-                    ErrorKind::OsError(Some(number)) => Some(Errno::from_raw(number)),
-                    _ => None,
-                };
-                return match errno {
-                    Some(Errno::ENOENT) => Ok(None),
-                    Some(Errno::ENOTDIR) => Err(ImageError::Other(format!(
-                        "{inside:?} goes through something that is no folder"
-                    ))),
-                    Some(Errno::ELOOP) => Err(ImageError::Other(format!(
-                        "{inside:?} goes through too many links"
-                    ))),
-                    Some(errno) => Err(ImageError::from_errno(&inside, errno)),
-                    None => Err(ImageError::Other(format!("{inside:?}: {}", in_words(&error)))),
-                };
-            }
+    fn look(&self, parts: &[&str]) -> Result<Option<Found>, ImageError> {
+        // Of no parts, the root itself.
+        let inside = if parts.is_empty() {
+            ".".to_owned()
+        } else {
+            parts.join("/")
         };
-        if mount_of(&found).map_err(ImageError::Other)? != self.mount {
+        let Some(open) = resolve(&self.root, &inside)? else {
+            return Ok(None);
+        };
+        let found = Found::of(open).map_err(|errno| ImageError::from_errno(&inside, errno))?;
+        if found.mount().map_err(ImageError::Other)? != self.mount {
             // What is mounted there is not the image's: it may be the host's or another container's.
             return Err(ImageError::Other(format!(
                 "{inside:?} is on another mount than the image's root"
@@ -149,9 +143,29 @@ impl ImageRoot {
         Ok(Some(found))
     }
 
-    fn make_folders(&self, parts: &[&str]) -> Result<OwnedFd, ImageError> {
+    /// A folder, made where it is missing. Most of the way there is there, so it is looked for from below.
+    fn make_folders(&self, parts: &[&str]) -> Result<Found, ImageError> {
+        let mut depth = parts.len();
+        let mut folder = loop {
+            match self.look(&parts[..depth]) {
+                Ok(Some(found)) => break found,
+                Ok(None) if depth == 0 => return Err(ImageError::Other("the root is gone".to_owned())),
+                Ok(None) => depth -= 1,
+                // Which part of the path it is that is in the way is seen from above.
+                Err(_) => return self.make_each_folder(parts),
+            }
+        };
+        folder.must_be(SFlag::S_IFDIR, &parts[..depth].join("/"))?;
+        while depth < parts.len() {
+            depth += 1;
+            folder = make_folder(&folder, &parts[..depth])?;
+        }
+        Ok(folder)
+    }
+
+    fn make_each_folder(&self, parts: &[&str]) -> Result<Found, ImageError> {
         let mut folder = self
-            .look(&["."])?
+            .look(&[])?
             .ok_or_else(|| ImageError::Other("the root is gone".to_owned()))?;
         for depth in 1..=parts.len() {
             let above = &parts[..depth];
@@ -159,29 +173,25 @@ impl ImageRoot {
                 Some(found) => found,
                 None => make_folder(&folder, above)?,
             };
-            must_be(&folder, SFlag::S_IFDIR, &above.join("/"))?;
+            folder.must_be(SFlag::S_IFDIR, &above.join("/"))?;
         }
         Ok(folder)
     }
 
-    fn new_file(&self, parts: &[&str]) -> Result<OwnedFd, ImageError> {
+    fn new_file(&self, parts: &[&str]) -> Result<Found, ImageError> {
         let (name, above) = split(parts)?;
         let folder = self.make_folders(above)?;
         let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let file =
-            openat(&folder, name, flags, FILE_MODE).map_err(|errno| new_failed(&parts.join("/"), errno))?;
-        settle(&file, FILE_MODE).map_err(|errno| ImageError::from_errno(name, errno))?;
-        Ok(file)
+        let file = openat(&folder.open, name, flags, FILE_MODE)
+            .map_err(|errno| new_failed(&parts.join("/"), errno))?;
+        let made = Found::of(file).and_then(|file| file.settled(FILE_MODE));
+        made.map_err(|errno| ImageError::from_errno(name, errno))
     }
 
     /// The path on the host of what was found, proven to be below the root and to lead there without a link.
-    fn real_place(&self, found: &OwnedFd) -> Result<PathBuf, ImageError> {
+    fn real_place(&self, found: &Found) -> Result<PathBuf, ImageError> {
         let wrong = |why: String| Err(ImageError::Other(why));
-        let link = format!("/proc/self/fd/{}", found.as_raw_fd());
-        let place = match fs::read_link(&link) {
-            Ok(place) => place,
-            Err(error) => return wrong(format!("cannot read {link}: {error}")),
-        };
+        let place = found.place().map_err(ImageError::Other)?;
         if !place.starts_with(&self.path) {
             return wrong(format!("it is at {place:?}, outside the image"));
         }
@@ -194,10 +204,10 @@ impl ImageRoot {
                 "it is at {place:?}, whose name is no printable UTF-8 text"
             ));
         }
-        match (lstat(&place), fstat(found)) {
-            (Ok(there), Ok(here)) if (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino) => Ok(place),
-            _ => wrong(format!("it is no longer at {place:?}")),
+        if !found.is_at(&place) {
+            return wrong(format!("it is no longer at {place:?}"));
         }
+        Ok(place)
     }
 }
 
@@ -219,21 +229,15 @@ fn split<'a, 'b>(parts: &'b [&'a str]) -> Result<(&'a str, &'b [&'a str]), Image
     Ok((name, above))
 }
 
-fn make_folder(parent: &OwnedFd, path: &[&str]) -> Result<OwnedFd, ImageError> {
+fn make_folder(parent: &Found, path: &[&str]) -> Result<Found, ImageError> {
     let (name, _) = split(path)?;
     let inside = path.join("/");
-    mkdirat(parent, name, FOLDER_MODE).map_err(|errno| new_failed(&inside, errno))?;
+    mkdirat(&parent.open, name, FOLDER_MODE).map_err(|errno| new_failed(&inside, errno))?;
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let folder =
-        openat(parent, name, flags, Mode::empty()).map_err(|errno| ImageError::from_errno(&inside, errno))?;
-    settle(&folder, FOLDER_MODE).map_err(|errno| ImageError::from_errno(&inside, errno))?;
-    Ok(folder)
-}
-
-/// Owner and mode as meant: the umask has taken from the mode, and a folder can give its group to what is made in it.
-fn settle(made: &OwnedFd, mode: Mode) -> nix::Result<()> {
-    fchown(made, Some(geteuid()), Some(getegid()))?;
-    fchmod(made, mode)
+    let made = openat(&parent.open, name, flags, Mode::empty())
+        .and_then(Found::of)
+        .and_then(|folder| folder.settled(FOLDER_MODE));
+    made.map_err(|errno| ImageError::from_errno(&inside, errno))
 }
 
 /// Why something new could not be made. What is there already and leads to nothing is a link.
@@ -242,40 +246,4 @@ fn new_failed(inside: &str, errno: Errno) -> ImageError {
         Errno::EEXIST => ImageError::Other(format!("{inside:?} is a link that leads to nothing")),
         errno => ImageError::from_errno(inside, errno),
     }
-}
-
-fn must_be(found: &OwnedFd, wanted: SFlag, inside: &str) -> Result<(), ImageError> {
-    let found = fstat(found).map_err(|errno| ImageError::from_errno(inside, errno))?;
-    if is(&found, wanted) {
-        return Ok(());
-    }
-    Err(ImageError::Other(format!("{inside:?} is {}", kind(&found))))
-}
-
-fn is(found: &FileStat, wanted: SFlag) -> bool {
-    found.st_mode & SFlag::S_IFMT.bits() == wanted.bits()
-}
-
-/// What kind of file it is, in words.
-fn kind(found: &FileStat) -> &'static str {
-    match SFlag::from_bits_truncate(found.st_mode & SFlag::S_IFMT.bits()) {
-        SFlag::S_IFDIR => "a folder",
-        SFlag::S_IFREG => "a regular file",
-        SFlag::S_IFLNK => "a link",
-        SFlag::S_IFIFO => "a named pipe",
-        SFlag::S_IFSOCK => "a socket",
-        SFlag::S_IFCHR => "a character device",
-        SFlag::S_IFBLK => "a block device",
-        _ => "of an unknown kind",
-    }
-}
-
-/// The kernel's id of the mount that an open file is on.
-pub(super) fn mount_of(open: &impl AsFd) -> Result<String, String> {
-    let path = format!("/proc/self/fdinfo/{}", open.as_fd().as_raw_fd());
-    let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("mnt_id:"))
-        .map(|id| id.trim().to_owned())
-        .ok_or_else(|| format!("{path} names no mount"))
 }

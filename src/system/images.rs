@@ -13,6 +13,7 @@ use crate::system::driver_files::{DriverSearch, Found};
 use crate::system::driver_params;
 use crate::system::driver_volume::DriverVolumes;
 use crate::system::image_fit::{self, DriverVolume, Fit, PERSISTENCED_SOCKET};
+use crate::system::image_root::loader::LoaderCaches;
 use crate::system::image_root::{ImageRoot, compat_names};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -91,6 +92,7 @@ struct Fitter {
     /// Made with the first image: opening it looks for what dead agents left.
     volumes: Option<DriverVolumes>,
     copies: DeviceCopies,
+    caches: LoaderCaches,
 }
 
 impl Fitter {
@@ -100,6 +102,7 @@ impl Fitter {
             found: None,
             volumes: None,
             copies: DeviceCopies::new(folder.join("devices")),
+            caches: LoaderCaches::default(),
             folder,
         }
     }
@@ -126,6 +129,7 @@ impl Fitter {
                 socket: Some(Path::new(PERSISTENCED_SOCKET)).filter(|_| !nodes.is_empty()),
                 covered: &want.volumes,
             },
+            &mut self.caches,
         )?;
         if let Some((wanted, files)) = want.driver.as_ref().zip(files) {
             outfit.driver = Some(outfit_of(&image, wanted, files));
@@ -155,7 +159,7 @@ impl Fitter {
         };
         let folder = &self.folder;
         let volumes = self.volumes.get_or_insert_with(|| DriverVolumes::open(folder));
-        let provided = volumes.provide(&found.files, container);
+        let provided = volumes.provide_seen(&found.files, &found.states(), container);
         self.found = Some(found);
         provided
     }

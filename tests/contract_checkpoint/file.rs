@@ -47,7 +47,7 @@ fn a_half_written_file_beside_the_whole_one_counts_nothing() {
     assert_eq!(room.file().load(), Loaded::Present(record(1)));
     room.file().save(&record(2)).unwrap();
     assert_eq!(room.file().load(), Loaded::Present(record(2)));
-    assert_eq!(room.names(), ["books.json"]);
+    assert_eq!(room.names(), ["books.json", "books.json.durable"]);
 
     let first = Room::with_folder();
     fs::write(first.beside(".tmp"), &whole).unwrap();
@@ -87,7 +87,8 @@ fn an_agent_killed_while_it_saves_leaves_a_whole_checkpoint() {
         let Loaded::Present(read) = &found else {
             panic!("round {round}: {found:?}")
         };
-        let number = read.boot_id.rsplit(' ').next().unwrap().parse().unwrap();
+        let unit = &read.advertised.as_ref().unwrap().units[0];
+        let number = unit.as_str().split('-').nth(1).unwrap().parse().unwrap();
         assert_eq!(*read, record(number), "no mixture of two states");
         changes += usize::from(found != last);
         last = found;
@@ -111,7 +112,10 @@ fn what_cannot_be_used_says_why_and_is_moved_aside_with_its_bytes() {
     room.file().save(&record(2)).unwrap();
     assert_eq!(aside(), r#"{"version": 9, "anything": []}"#);
     assert_eq!(room.file().load(), Loaded::Present(record(2)));
-    assert_eq!(room.names(), ["books.json", "books.json.unusable"]);
+    assert_eq!(
+        room.names(),
+        ["books.json", "books.json.durable", "books.json.unusable"]
+    );
 }
 
 #[test]
@@ -139,7 +143,10 @@ fn what_is_no_regular_file_is_neither_followed_nor_waited_for() {
         assert!(told.contains(why), "{told}");
         room.file().save(&record(1)).unwrap();
         assert_eq!(room.file().load(), Loaded::Present(record(1)));
-        assert_eq!(room.names(), ["books.json", "books.json.unusable"]);
+        assert_eq!(
+            room.names(),
+            ["books.json", "books.json.durable", "books.json.unusable"]
+        );
     }
     assert_eq!(fs::read(outside.path()).unwrap(), b"");
 }
@@ -156,6 +163,7 @@ fn what_somebody_put_where_the_new_file_is_written_gets_nothing() {
     for put in put {
         let room = Room::with_folder();
         put(&room.beside(".tmp"));
+        put(&room.beside(".durable.tmp"));
         room.file().save(&record(1)).unwrap();
         assert_eq!(room.file().load(), Loaded::Present(record(1)));
         assert!(!room.path().is_symlink());

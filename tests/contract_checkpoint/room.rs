@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where the tests keep a real checkpoint file.
 
+use super::BOOT;
 use mesos_gpu::ports::checkpoint::{Checkpoint, Loaded};
 use mesos_gpu::system::checkpoint_file::CheckpointFile;
 use std::fs;
@@ -26,8 +27,15 @@ impl Room {
         self.folder().join(format!("books.json{end}"))
     }
 
+    /// As an agent that starts has it, in the boot of the tests.
     pub fn file(&self) -> CheckpointFile {
-        CheckpointFile::new(self.path())
+        self.file_in_boot(BOOT)
+    }
+
+    pub fn file_in_boot(&self, id: &str) -> CheckpointFile {
+        let path = self.0.path().join(format!("boot id {id}"));
+        fs::write(&path, id).unwrap();
+        CheckpointFile::new(self.path()).with_boot_id_at(path)
     }
 
     /// A room whose folder is there.

@@ -7,6 +7,7 @@ use mesos_gpu::domain::driver_file::{DriverFile, DriverFiles, Place};
 use mesos_gpu::ports::images::Outfit;
 use mesos_gpu::system::device_copies::NodeCopy;
 use mesos_gpu::system::image_fit::{DriverVolume, Fit, fit};
+use mesos_gpu::system::image_root::loader::LoaderCaches;
 use mesos_gpu::system::image_root::{ImageRoot, compat_names};
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -41,6 +42,9 @@ impl Target {
             fs::create_dir_all(folder.join("image").join(place)).unwrap();
         }
         fs::write(folder.join("image/lib64/ld-linux-x86-64.so.2"), "").unwrap();
+        // So that the file in the folder is written too.
+        let includes = "include /etc/ld.so.conf.d/*.conf\n";
+        fs::write(folder.join("image/etc/ld.so.conf"), includes).unwrap();
         let file = |place, name: &str| DriverFile {
             source: PathBuf::from("/nowhere").join(name),
             place,
@@ -95,6 +99,7 @@ impl Target {
                 socket: Some(&self.folder.join("socket")),
                 covered: &[SANDBOX.to_owned()],
             },
+            &mut LoaderCaches::default(),
         )
     }
 }

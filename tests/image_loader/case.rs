@@ -2,7 +2,8 @@
 //! A small image: the machine's C library, and programs that are compiled here.
 
 use super::{LIBRARY, driver};
-use mesos_gpu::system::image_root::{ImageRoot, loader};
+use mesos_gpu::system::image_root::ImageRoot;
+use mesos_gpu::system::image_root::loader::{self, LoaderCaches};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ impl Case {
 
     pub fn show(&self) -> Vec<String> {
         let image = ImageRoot::open(self.folder.path()).unwrap();
-        loader::show_libraries(&image, &driver())
+        loader::show_libraries(&image, &driver(), &mut LoaderCaches::default())
     }
 
     fn run(&self, program: &str) -> Output {

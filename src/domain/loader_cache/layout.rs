@@ -19,8 +19,8 @@ pub(super) const NAMED_HWCAP: u64 = 1 << 62;
 /// In the header's flags.
 pub(super) const LITTLE_ENDIAN: u8 = 2;
 const BYTE_ORDER_MASK: u8 = 3;
-/// No path is longer: the kernel takes none.
-const LONGEST_TEXT: usize = 4096;
+/// No path is longer, with the zero at its end: the kernel takes none.
+pub(super) const LONGEST_TEXT: usize = 4096;
 
 /// An entry as it stands there; the first two are offsets.
 pub(super) struct Raw {

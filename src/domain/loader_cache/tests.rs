@@ -202,10 +202,31 @@ fn what_no_loader_could_use_is_not_added() {
         with("x\0y", "/d/x", 0),
         with("x", "/d/x\0", 0),
         with("x", "/d/x", NAMED_HWCAP),
+        with(&"x".repeat(4096), "/d/x", 0),
+        with("x", &format!("/{}", "x".repeat(4095)), 0),
     ] {
         let error = with_added(None, std::slice::from_ref(&bad)).unwrap_err();
         assert!(matches!(error, CacheError::Added { .. }), "{bad:?}: {error}");
     }
+}
+
+#[test]
+fn the_longest_texts_that_are_added_can_be_read_again() {
+    let longest = Entry {
+        name: "x".repeat(4095),
+        path: format!("/{}", "y".repeat(4094)),
+        ..entry("", "")
+    };
+    let written = with_added(None, std::slice::from_ref(&longest)).unwrap();
+    assert_eq!(parse(&written), Ok(vec![longest]));
+}
+
+#[test]
+fn what_cannot_be_merged_is_told_and_what_can_is_not() {
+    let merged = |cache: Option<&[u8]>| merge(cache, &driver()).unwrap().unreadable;
+    assert_eq!(merged(None), None);
+    assert_eq!(merged(Some(&one())), None);
+    assert_eq!(merged(Some(b"hello")), Some(CacheError::NoMagic));
 }
 
 #[test]

@@ -3,25 +3,46 @@
 //! 2002 reads it.
 
 use super::layout::{
-    ENTRY, EXTENSION_HEADER, EXTENSION_MAGIC, HEADER, HWCAPS_TAG, LITTLE_ENDIAN, MAGIC, SECTION,
+    ENTRY, EXTENSION_HEADER, EXTENSION_MAGIC, HEADER, HWCAPS_TAG, LITTLE_ENDIAN, LONGEST_TEXT, MAGIC, SECTION,
 };
 use super::{CacheError, Contents, Entry, contents, order};
 use std::collections::HashSet;
+
+/// A cache that was written, and what became of the one that it was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Why nothing of the other cache is in it; none where there was no other, or all of it is.
+    pub unreadable: Option<CacheError>,
+}
+
+/// The bytes of [`merge`].
+///
+/// # Errors
+/// As there.
+pub fn with_added(cache: Option<&[u8]>, added: &[Entry]) -> Result<Vec<u8>, CacheError> {
+    merge(cache, added).map(|merged| merged.bytes)
+}
 
 /// A cache of the entries of `cache`, if one is given that can be read, and of `added`. Of the same name the added ones come
 /// first, in their order, so the loader takes them.
 ///
 /// # Errors
 /// An added entry that no loader could use; more than a cache can hold.
-pub fn with_added(cache: Option<&[u8]>, added: &[Entry]) -> Result<Vec<u8>, CacheError> {
+pub fn merge(cache: Option<&[u8]>, added: &[Entry]) -> Result<Merged, CacheError> {
     for entry in added {
         check(entry)?;
     }
-    let found = cache.and_then(|bytes| contents(bytes).ok());
-    let Contents { entries, hwcaps } = found.unwrap_or(Contents {
+    let none = Contents {
         entries: Vec::new(),
         hwcaps: Vec::new(),
-    });
+    };
+    let (Contents { entries, hwcaps }, unreadable) = match cache.map(contents) {
+        None => (none, None),
+        Some(Ok(found)) => (found, None),
+        Some(Err(error)) => (none, Some(error)),
+    };
     let mut seen = HashSet::new();
     let mut all: Vec<&Entry> = added
         .iter()
@@ -30,15 +51,17 @@ pub fn with_added(cache: Option<&[u8]>, added: &[Entry]) -> Result<Vec<u8>, Cach
         .collect();
     // Stable: the loader takes the first of a name, so among equals the order is a choice.
     all.sort_by(|left, right| order::compare(&left.name, &right.name));
-    write(&all, &hwcaps)
+    let bytes = write(&all, &hwcaps)?;
+    Ok(Merged { bytes, unreadable })
 }
 
 fn check(entry: &Entry) -> Result<(), CacheError> {
     let Entry { name, path, .. } = entry;
     let good_name = !name.is_empty() && !name.contains(['/', '\0']);
     let good_path = path.starts_with('/') && !path.contains('\0');
+    let short = [name, path].iter().all(|text| text.len() < LONGEST_TEXT);
     // Its number would be one of the other cache's list.
-    if good_name && good_path && !entry.is_named_hwcap() {
+    if good_name && good_path && short && !entry.is_named_hwcap() {
         return Ok(());
     }
     Err(CacheError::Added {

@@ -21,6 +21,10 @@ impl Seen {
         }
     }
 
+    pub fn state(&self) -> Option<FileState> {
+        self.state
+    }
+
     pub fn is_there(&self) -> bool {
         self.state.is_some()
     }

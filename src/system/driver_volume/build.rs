@@ -16,9 +16,9 @@ pub const MOST_FILES: usize = 512;
 /// Names by which files are also known.
 const MOST_LINKS: usize = 4096;
 
-/// Builds the volume of `files` on the folder `path`, which must not be there. The answer is what each file was, in their
-/// order.
-pub fn build(path: &Path, files: &DriverFiles) -> Result<Vec<FileState>, String> {
+/// Builds the volume of `files` on the folder `path`, which must not be there. The answer is where each file is shown and
+/// what it was, in their order.
+pub fn build(path: &Path, files: &DriverFiles) -> Result<Vec<(PathBuf, FileState)>, String> {
     let failed = |why: String| format!("cannot build driver volume {}: {why}", path.display());
     check(files).map_err(failed)?;
     fs::create_dir(path).map_err(|error| failed(format!("cannot make the folder: {error}")))?;
@@ -29,7 +29,7 @@ pub fn build(path: &Path, files: &DriverFiles) -> Result<Vec<FileState>, String>
 }
 
 /// Where a file of a volume is.
-pub fn place_of(volume: &Path, file: &DriverFile) -> PathBuf {
+fn place_of(volume: &Path, file: &DriverFile) -> PathBuf {
     volume.join(file.place.folder()).join(&file.name)
 }
 
@@ -68,10 +68,10 @@ fn is_a_name(name: &str) -> bool {
     matches!(parts.next(), Some(Component::Normal(only)) if only == name) && parts.next().is_none()
 }
 
-fn fill(volume: &Path, files: &DriverFiles) -> Result<Vec<FileState>, String> {
+fn fill(volume: &Path, files: &DriverFiles) -> Result<Vec<(PathBuf, FileState)>, String> {
     let whole = |step: &str, errno: nix::Error| format!("cannot {step}: {}", errno.desc());
     mounts::tmpfs(volume).map_err(|errno| whole("mount a tmpfs", errno))?;
-    let mut seen = Vec::with_capacity(files.files.len());
+    let mut shown = Vec::with_capacity(files.files.len());
     for file in &files.files {
         let failed = |error: io::Error| {
             format!(
@@ -81,10 +81,11 @@ fn fill(volume: &Path, files: &DriverFiles) -> Result<Vec<FileState>, String> {
             )
         };
         make_folders(volume, Path::new(&file.place.folder())).map_err(failed)?;
-        seen.push(show(volume, file).map_err(failed)?);
+        let seen = show(volume, file).map_err(failed)?;
+        shown.push((place_of(volume, file), seen));
     }
     mounts::read_only(volume).map_err(|errno| whole("make the tmpfs read-only", errno))?;
-    Ok(seen)
+    Ok(shown)
 }
 
 fn show(volume: &Path, file: &DriverFile) -> io::Result<FileState> {

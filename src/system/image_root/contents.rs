@@ -2,19 +2,18 @@
 //! What is in the files and folders of an image: read up to a limit, since it may be of any size, and replaced whole or
 //! not at all. Only regular files are opened: to open a pipe can wait for ever, and to open a device can do anything.
 
-use super::{
-    FILE_MODE, ImageError, ImageRoot, in_words, is, kind, must_be, new_failed, parts, settle, split,
-};
+use super::found::{Found, kind, kind_of};
+use super::{FILE_MODE, ImageError, ImageRoot, new_failed, parts, split};
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, openat, renameat};
-use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::libc::O_NONBLOCK;
+use nix::sys::stat::{Mode, SFlag, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
-use pathrs::Handle;
-use pathrs::flags::OpenFlags;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// How many names of a folder are looked at.
@@ -43,12 +42,18 @@ impl ImageRoot {
         let Some(found) = self.look(&parts(inside).map_err(failed)?).map_err(failed)? else {
             return Ok(None);
         };
-        must_be(&found, SFlag::S_IFREG, inside).map_err(failed)?;
-        let file = Handle::from_fd(found)
-            .reopen(OpenFlags::O_RDONLY | OpenFlags::O_NONBLOCK)
-            .map_err(|error| other(in_words(&error)))?;
-        let mut bytes = Vec::new();
-        file.take(limit.saturating_add(1))
+        found.must_be(SFlag::S_IFREG, inside).map_err(failed)?;
+        // That file, whatever has its name by now.
+        let mut options = OpenOptions::new();
+        let open = options.read(true).custom_flags(O_NONBLOCK);
+        let file = open
+            .open(found.link())
+            .map_err(|error| other(error.to_string()))?;
+        let most = limit.saturating_add(1);
+        // One more than it has, so that its end is seen without a further step.
+        let room = found.size().saturating_add(1).min(most);
+        let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
+        file.take(most)
             .read_to_end(&mut bytes)
             .map_err(|error| other(error.to_string()))?;
         if u64::try_from(bytes.len()).map_or(true, |length| length > limit) {
@@ -68,9 +73,9 @@ impl ImageRoot {
         let Some(found) = self.look(&parts(inside).map_err(failed)?).map_err(failed)? else {
             return Ok(Vec::new());
         };
-        must_be(&found, SFlag::S_IFDIR, inside).map_err(failed)?;
+        found.must_be(SFlag::S_IFDIR, inside).map_err(failed)?;
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        let mut folder = Dir::openat(&found, ".", flags, Mode::empty()).map_err(errno)?;
+        let mut folder = Dir::openat(&found.open, ".", flags, Mode::empty()).map_err(errno)?;
         let mut names = Vec::new();
         for entry in folder.iter().take(MOST_NAMES) {
             let entry = entry.map_err(errno)?;
@@ -97,34 +102,32 @@ impl ImageRoot {
     }
 
     /// The folder that a file is really in, and its name there.
-    fn folder_and_name(&self, parts: &[&str]) -> Result<(OwnedFd, String), ImageError> {
+    fn folder_and_name(&self, parts: &[&str]) -> Result<(Found, String), ImageError> {
         let Some(found) = self.look(parts)? else {
             // Making it and not only its folder finds out about a link that leads to nothing.
             let (name, above) = split(parts)?;
             let folder = self.make_folders(above)?;
-            let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            return match openat(&folder, name, flags, Mode::empty()) {
+            return match fstatat(&folder.open, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
                 Err(Errno::ENOENT) => Ok((folder, name.to_owned())),
                 Ok(_) => Err(new_failed(&parts.join("/"), Errno::EEXIST)),
                 Err(errno) => Err(ImageError::from_errno(&parts.join("/"), errno)),
             };
         };
-        must_be(&found, SFlag::S_IFREG, &parts.join("/"))?;
+        found.must_be(SFlag::S_IFREG, &parts.join("/"))?;
         let place = self.real_place(&found)?;
         let below = place.strip_prefix(self.path()).unwrap_or(Path::new(""));
         let below: Vec<&str> = below.iter().filter_map(|part| part.to_str()).collect();
         let (name, above) = split(&below)?;
-        let folder = match above {
-            [] => self.look(&["."])?,
-            above => self.look(above)?,
-        };
-        let folder = folder.ok_or_else(|| ImageError::Other(format!("{} is gone", place.display())))?;
+        let folder = self
+            .look(above)?
+            .ok_or_else(|| ImageError::Other(format!("{} is gone", place.display())))?;
         Ok((folder, name.to_owned()))
     }
 }
 
 /// Writes a file under a name of its own and renames it; it has no contents under the final name but these.
-fn put(folder: &OwnedFd, name: &str, bytes: &[u8]) -> Result<(), ImageError> {
+fn put(folder: &Found, name: &str, bytes: &[u8]) -> Result<(), ImageError> {
+    let folder = &folder.open;
     let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut tried = Err(Errno::EEXIST);
     let mut temporary = String::new();
@@ -136,11 +139,12 @@ fn put(folder: &OwnedFd, name: &str, bytes: &[u8]) -> Result<(), ImageError> {
         }
     }
     let file = tried.map_err(|errno| ImageError::from_errno(&temporary, errno))?;
-    let written = settle(&file, FILE_MODE)
+    let written = Found::of(file)
+        .and_then(|file| file.settled(FILE_MODE))
         .map_err(|errno| ImageError::from_errno(&temporary, errno))
-        .and_then(|()| {
+        .and_then(|file| {
             let text = |error: std::io::Error| ImageError::Other(format!("{temporary:?}: {error}"));
-            File::from(file).write_all(bytes).map_err(text)
+            File::from(file.open).write_all(bytes).map_err(text)
         })
         .and_then(|()| no_folder_at(folder, name))
         .and_then(|()| {
@@ -156,14 +160,10 @@ fn put(folder: &OwnedFd, name: &str, bytes: &[u8]) -> Result<(), ImageError> {
 
 /// The last look before the rename: what is replaced must be a regular file.
 fn no_folder_at(folder: &OwnedFd, name: &str) -> Result<(), ImageError> {
-    let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let found = match openat(folder, name, flags, Mode::empty()) {
-        Err(Errno::ENOENT) => return Ok(()),
-        found => found.and_then(fstat),
-    };
-    let found = found.map_err(|errno| ImageError::from_errno(name, errno))?;
-    if is(&found, SFlag::S_IFREG) {
-        return Ok(());
+    match fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+        Err(Errno::ENOENT) => Ok(()),
+        Err(errno) => Err(ImageError::from_errno(name, errno)),
+        Ok(found) if kind_of(found.st_mode) == SFlag::S_IFREG => Ok(()),
+        Ok(found) => Err(ImageError::Other(format!("{name:?} is {}", kind(found.st_mode)))),
     }
-    Err(ImageError::Other(format!("{name:?} is {}", kind(&found))))
 }

@@ -3,9 +3,13 @@
 //! started with an empty environment or as another user; the loader's cache does. It is made here, from the image's: to run
 //! the image's `ldconfig`, as root and before the container is one, would be to run whatever the image wants.
 
+mod merged;
+
+pub use merged::LoaderCaches;
+
 use super::{ImageError, ImageRoot};
 use crate::domain::driver_file::{DRIVER_FOLDER, DriverFile, Place};
-use crate::domain::loader_cache::{AARCH64_FLAGS, Entry, X86_64_FLAGS, X86_FLAGS, parse, with_added};
+use crate::domain::loader_cache::{AARCH64_FLAGS, Entry, X86_64_FLAGS, X86_FLAGS};
 
 /// The loader's cache.
 pub const CACHE: &str = "etc/ld.so.cache";
@@ -56,15 +60,16 @@ fn flags(place: &Place) -> Option<i32> {
 }
 
 /// Makes the image's loader find the driver's libraries below `/usr/local/nvidia`, whatever the environment. What cannot
-/// be done is no reason to fail, as programs find them by `LD_LIBRARY_PATH` too: it is what is returned, for the log.
-pub fn show_libraries(image: &ImageRoot, files: &[DriverFile]) -> Vec<String> {
+/// be done is no reason to fail, as programs find them by `LD_LIBRARY_PATH` too: it is what is returned, for the log. What
+/// was made for a container of the same image is taken from `caches`.
+pub fn show_libraries(image: &ImageRoot, files: &[DriverFile], caches: &mut LoaderCaches) -> Vec<String> {
     match gnu_loader(image) {
         Ok(None) => {}
         Ok(Some(why)) => return vec![why],
         Err(error) => return vec![format!("the image's loader is not told of the driver: {error}")],
     }
     let mut notes = Vec::new();
-    if let Err(error) = write_cache(image, &entries(files), &mut notes) {
+    if let Err(error) = write_cache(image, files, caches, &mut notes) {
         notes.push(format!(
             "programs with an empty environment do not find the driver: {error}"
         ));
@@ -103,26 +108,34 @@ fn gnu_loader(image: &ImageRoot) -> Result<Option<String>, ImageError> {
     Ok(Some(why.to_owned()))
 }
 
-fn write_cache(image: &ImageRoot, entries: &[Entry], notes: &mut Vec<String>) -> Result<(), ImageError> {
+fn write_cache(
+    image: &ImageRoot,
+    files: &[DriverFile],
+    caches: &mut LoaderCaches,
+    notes: &mut Vec<String>,
+) -> Result<(), ImageError> {
     let own = image.read(CACHE, LARGEST_CACHE)?;
-    if let Some(Err(error)) = own.as_deref().map(parse) {
+    let made = caches
+        .with_driver(files, own)
+        .map_err(|error| ImageError::Other(error.to_string()))?;
+    if let Some(error) = &made.unreadable {
         // Nor can the image's loader read it, so nothing that it finds is lost.
         notes.push(format!(
             "the image's {CACHE} is replaced by one with the driver's libraries alone: {error}"
         ));
     }
-    let made = with_added(own.as_deref(), entries).map_err(|error| ImageError::Other(error.to_string()))?;
-    image.replace(CACHE, &made)
+    image.replace(CACHE, &made.bytes)
 }
 
-/// Whether `ldconfig` will read the file that is written.
+/// Writes the file that `ldconfig` reads, if it reads such files; says whether.
 fn write_folders(image: &ImageRoot) -> Result<bool, ImageError> {
+    let configuration = image.read(CONFIGURATION, LARGEST_CONFIGURATION)?;
+    if !includes_folders(&String::from_utf8_lossy(&configuration.unwrap_or_default())) {
+        return Ok(false);
+    }
     let folders = [Place::Lib64, Place::Lib32].map(|place| format!("{DRIVER_FOLDER}/{}\n", place.folder()));
     image.replace(FOLDERS_FILE, folders.concat().as_bytes())?;
-    let configuration = image.read(CONFIGURATION, LARGEST_CONFIGURATION)?;
-    Ok(includes_folders(&String::from_utf8_lossy(
-        &configuration.unwrap_or_default(),
-    )))
+    Ok(true)
 }
 
 /// Whether a line of the configuration includes the files of `ld.so.conf.d`.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! This library's own share of a launch, without Mesos around it: the same driver, the same image, in this process.
+//! This library's own share of a launch, without Mesos around it: the same driver, the same image, in this process. The
+//! root file systems are in memory: what a disk's file system takes to make a file depends on what was deleted there a
+//! moment ago (ext4 looks for numbers of files that were not in use lately), which is the launches that were measured before.
 
 use super::agents::Setting;
 use super::figures::{FIT_FIRST, FIT_LATER, FIT_PROCESSOR, SEARCH, Samples};
@@ -8,7 +10,7 @@ use mesos_gpu::domain::device::DeviceNumber;
 use mesos_gpu::ports::images::{DriverWant, Images, NodeWant, Want};
 use mesos_gpu::system::driver_files::DriverSearch;
 use mesos_gpu::system::images::ImagesThread;
-use nix::mount::{MntFlags, umount2};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
@@ -124,7 +126,11 @@ struct Place(PathBuf);
 impl Place {
     fn make(folder: &Path) -> Result<Self, Error> {
         fs::create_dir(folder).map_err(|e| Error::new(format!("make folder {}", folder.display()), e))?;
-        Ok(Self(folder.to_owned()))
+        let place = Self(folder.to_owned());
+        let (kind, none) = (Some("tmpfs"), None::<&str>);
+        mount(kind, folder, kind, MsFlags::empty(), none)
+            .map_err(|errno| Error::new(format!("mount a tmpfs on {}", folder.display()), errno))?;
+        Ok(place)
     }
 
     fn clear(&self) -> io::Result<()> {

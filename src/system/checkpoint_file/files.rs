@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The steps on the disk that a checkpoint is saved with. Nothing that somebody put in their way is written to.
+
+use nix::libc::{O_CLOEXEC, O_NOFOLLOW};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Makes a folder, for root's eyes only, and lasting as the file in it.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = folder
+        .ancestors()
+        .take_while(|above| !above.as_os_str().is_empty() && !above.exists())
+        .collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    missing
+        .iter()
+        .try_for_each(|made| File::open(folder_of(made))?.sync_all())
+}
+
+/// Writes a file that must be new: what a crash left there is taken away first, and a link, a pipe or another name of a
+/// file that somebody put there gets nothing.
+pub(super) fn write_new(path: &Path, text: &[u8]) -> io::Result<File> {
+    remove(path)?;
+    let mut options = OpenOptions::new();
+    options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(O_NOFOLLOW | O_CLOEXEC);
+    let mut file = options.open(path)?;
+    file.write_all(text)?;
+    Ok(file)
+}
+
+/// Takes a file away that may not be there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The folder that a path is in; for a bare name the current one.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
