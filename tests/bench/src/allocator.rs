@@ -12,6 +12,8 @@ mod variant;
 
 use testbed::Error;
 
+use crate::output;
+use crate::rounds::turned;
 pub use options::Options;
 use report::{Figure, Row};
 use run::Sample;
@@ -45,12 +47,7 @@ pub fn run(options: &Options) -> Result<(), Error> {
         }
     }
     println!("{}", report::draw(&rows));
-    if let Some(file) = &options.json {
-        let text =
-            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
-        std::fs::write(file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
-    }
-    Ok(())
+    output::write(&rows, options.json.as_deref())
 }
 
 /// One row a variant and figure.
@@ -58,8 +55,7 @@ fn measure(options: &Options, agents: usize, scenario: Scenario) -> Result<Vec<R
     let variants = &options.variants;
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); variants.len()];
     for round in 0..options.rounds {
-        for place in 0..variants.len() {
-            let at = (place + round) % variants.len();
+        for at in turned(variants.len(), round) {
             samples[at].push(run::once(options, variants[at], agents, scenario)?);
         }
         let (round, rounds) = (round + 1, options.rounds);

@@ -13,25 +13,16 @@ mod ways;
 
 pub use container::main as container;
 
+use crate::output::{self, Row};
+use crate::rounds::turned;
 use crate::stats::Summary;
 use measure::Taken;
 use nix::mount::MsFlags;
 use nix::sched::{CloneFlags, unshare};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use testbed::Error;
 use tree::Tree;
 use ways::Way;
-
-/// A figure of one way.
-#[derive(Debug, Serialize)]
-struct Row {
-    what: &'static str,
-    unit: &'static str,
-    variant: &'static str,
-    #[serde(flatten)]
-    summary: Summary,
-}
 
 struct Options {
     rounds: usize,
@@ -60,8 +51,8 @@ pub fn main(arguments: &[String]) -> Result<(), Error> {
     )?;
     let (mut samples, mut lacking) = (Vec::new(), BTreeMap::new());
     for round in 0..options.rounds {
-        for place in 0..Way::ALL.len() {
-            let way = Way::ALL[(place + round) % Way::ALL.len()];
+        for (place, at) in turned(Way::ALL.len(), round).enumerate() {
+            let way = Way::ALL[at];
             let folder = scratch.path(&format!("{round}-{place}"));
             match measure::once(way, &tree, &folder, options.containers) {
                 Ok(taken) => samples.push((way, taken)),
@@ -79,12 +70,7 @@ pub fn main(arguments: &[String]) -> Result<(), Error> {
     for (way, why) in lacking {
         testbed::support::skip(&format!("bench driver-volume: {}: {why}", way.name()));
     }
-    if let Some(file) = &options.json {
-        let text =
-            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
-        std::fs::write(file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
-    }
-    Ok(())
+    output::write(&rows, options.json.as_deref())
 }
 
 fn options(arguments: &[String]) -> Result<Options, Error> {

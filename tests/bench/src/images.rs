@@ -14,6 +14,7 @@ mod table;
 mod written;
 
 use crate::driver_volume::{Scratch, alone};
+use crate::output;
 use agents::Setting;
 use figures::Samples;
 use testbed::Error;
@@ -46,12 +47,7 @@ pub fn main(arguments: &[String]) -> Result<(), Error> {
     }
     let rows = samples.rows();
     println!("{}", table::draw(&rows));
-    if let Some(file) = &options.json {
-        let text =
-            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
-        std::fs::write(file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
-    }
-    Ok(())
+    output::write(&rows, options.json.as_deref())
 }
 
 fn options(arguments: &[String]) -> Result<Options, Error> {

@@ -10,8 +10,11 @@
 //! GPUs costs the agent thread.
 
 mod allocator;
+mod disk;
 mod driver_volume;
 mod images;
+mod output;
+mod rounds;
 mod sampling;
 mod start;
 mod stats;
@@ -101,20 +104,14 @@ fn run(options: &Options) -> Result<(), Error> {
     }
     let mut samples = vec![Vec::new(); Variant::ALL.len()];
     for round in 0..options.rounds {
-        for place in 0..Variant::ALL.len() {
-            let at = (place + round) % Variant::ALL.len();
+        for at in rounds::turned(Variant::ALL.len(), round) {
             samples[at].push(start::milliseconds(Variant::ALL[at])?);
         }
         eprintln!("bench: agent start, round {} of {}", round + 1, options.rounds);
     }
     let rows = rows("agent start to ready", "ms", &samples);
     println!("{}", table::draw(&rows));
-    if let Some(file) = &options.json {
-        let text =
-            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
-        std::fs::write(file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
-    }
-    Ok(())
+    output::write(&rows, options.json.as_deref())
 }
 
 fn rows(what: &'static str, unit: &'static str, samples: &[Vec<f64>]) -> Vec<Row> {

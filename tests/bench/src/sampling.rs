@@ -7,24 +7,15 @@
 
 mod setting;
 
+use crate::output::{self, Row};
+use crate::rounds::milliseconds;
 use crate::stats::Summary;
 use mesos_gpu::domain::estimate::{Sample, books};
 use mesos_gpu::wire::{Resource, Resources};
-use serde::Serialize;
 use setting::{Case, Setting};
 use std::hint::black_box;
 use std::time::Instant;
 use testbed::Error;
-
-/// A figure of one case.
-#[derive(Debug, Serialize)]
-struct Row {
-    what: &'static str,
-    unit: &'static str,
-    variant: &'static str,
-    #[serde(flatten)]
-    summary: Summary,
-}
 
 /// The sub-command.
 pub fn main(arguments: &[String]) -> Result<(), Error> {
@@ -62,12 +53,7 @@ pub fn main(arguments: &[String]) -> Result<(), Error> {
             summary.most
         );
     }
-    if let Some(file) = json {
-        let text =
-            serde_json::to_string_pretty(&rows).map_err(|e| Error::new("write the figures as JSON", e))?;
-        std::fs::write(&file, text).map_err(|e| Error::new(format!("write {file}"), e))?;
-    }
-    Ok(())
+    output::write(&rows, json.as_deref())
 }
 
 fn measure(case: Case, rounds: usize) -> Result<[Row; 3], Error> {
@@ -78,11 +64,11 @@ fn measure(case: Case, rounds: usize) -> Result<[Row; 3], Error> {
         let sample: Sample = setting.sample.clone();
         let begin = Instant::now();
         let owners = setting.owners();
-        asked.push(begin.elapsed().as_secs_f64() * 1000.0);
+        asked.push(milliseconds(begin));
 
         let begin = Instant::now();
         setting.look(black_box(&sample), owners);
-        looks.push(begin.elapsed().as_secs_f64() * 1000.0);
+        looks.push(milliseconds(begin));
 
         let begin = Instant::now();
         let now = books(&setting.units, &setting.ledger, &setting.guests);
@@ -90,7 +76,7 @@ fn measure(case: Case, rounds: usize) -> Result<[Row; 3], Error> {
         let resources = Resource::revocable_gpus(count).into_iter().collect();
         let bytes = prost::Message::encode_to_vec(&Resources { resources });
         black_box(bytes);
-        answers.push(begin.elapsed().as_secs_f64() * 1000.0);
+        answers.push(milliseconds(begin));
     }
     let row = |what, figures: &[f64]| Row {
         what,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Agent, Error, Testbed};
 
+use crate::rounds;
 use crate::variant::Variant;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,7 +31,7 @@ pub fn until_ready(agent: &mut Agent) -> Result<f64, Error> {
         }
         std::thread::sleep(Duration::from_micros(500));
     }
-    Ok(started.elapsed().as_secs_f64() * 1000.0)
+    Ok(rounds::milliseconds(started))
 }
 
 /// Whether the agent says yes. A refused connection or another status means not yet.

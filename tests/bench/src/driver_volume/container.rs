@@ -2,6 +2,7 @@
 //! What a container does to have the driver: a process of its own, as Mesos's launcher is, in a mount namespace that sees
 //! the host's changes and not the reverse.
 
+use crate::rounds::milliseconds;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use serde::{Deserialize, Serialize};
@@ -71,13 +72,13 @@ fn live(plan: &Plan) -> io::Result<Life> {
     for step in &plan.steps {
         act(step, &plan.nvidia)?;
     }
-    let milliseconds = started.elapsed().as_secs_f64() * 1000.0;
+    let took = milliseconds(started);
     let started = Instant::now();
     let (files, size) = open_all(&plan.nvidia)?;
-    let opening = started.elapsed().as_secs_f64() * 1000.0;
+    let opening = milliseconds(started);
     let mounts = mounts_below(&plan.nvidia)?;
     Ok(Life {
-        milliseconds,
+        milliseconds: took,
         opening,
         mounts,
         size,

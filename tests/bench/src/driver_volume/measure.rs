@@ -4,6 +4,8 @@
 use super::container::{Life, Plan, mounts_below};
 use super::tree::Tree;
 use super::ways::Way;
+use crate::disk::{MEGA, written_by};
+use crate::rounds::milliseconds;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statvfs::statvfs;
 use std::fs;
@@ -12,8 +14,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use testbed::Error;
-
-const MEGA: f64 = 1e6;
 
 /// What was seen.
 pub struct Taken {
@@ -168,18 +168,8 @@ fn used(path: &Path) -> io::Result<f64> {
     ))
 }
 
-/// The bytes that this process has written to disks, or will have.
 fn to_disk() -> io::Result<f64> {
-    let text = fs::read_to_string("/proc/self/io")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-    let number = line.and_then(|number| number.parse().ok());
-    number
-        .map(bytes)
-        .ok_or_else(|| io::Error::other("/proc/self/io does not tell write_bytes"))
-}
-
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1000.0
+    written_by(Path::new("/proc/self")).map(bytes)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "nothing here is that large")]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The figures of driver volumes as a table for people: these are of very different sizes.
 
-use super::Row;
+use crate::output::Row;
 
 /// Draws it.
 pub fn draw(rows: &[Row]) -> String {

@@ -5,6 +5,7 @@
 
 use super::agents::Setting;
 use super::figures::{FIT_FIRST, FIT_LATER, FIT_PROCESSOR, SEARCH, Samples};
+use crate::rounds::milliseconds;
 use crate::variant::Variant;
 use mesos_gpu::domain::device::DeviceNumber;
 use mesos_gpu::ports::images::{DriverWant, Images, NodeWant, Want};
@@ -114,10 +115,6 @@ fn on_processor() -> Result<f64, Error> {
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)
         .map_err(|errno| Error::new("read the clock of this process", errno))?;
     Ok(std::time::Duration::from(time).as_secs_f64() * 1000.0)
-}
-
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1000.0
 }
 
 /// A folder, and whatever is mounted in it, that goes away with the value.

@@ -9,6 +9,7 @@ use super::figures::{
 };
 use super::launch;
 use super::written::Written;
+use crate::rounds::turned;
 use crate::start;
 use crate::variant::Variant;
 use std::fs;
@@ -18,7 +19,8 @@ use testbed::{Agent, Error, Testbed};
 pub fn measure(round: usize, launches: usize, setting: &Setting, samples: &mut Samples) -> Result<(), Error> {
     let bed = Testbed::new()?;
     let mut agents = Vec::new();
-    for variant in turned(round) {
+    for at in turned(Variant::ALL.len(), round) {
+        let variant = Variant::ALL[at];
         agents.push((variant, starts(variant, &bed, setting, samples)?));
     }
     // So that no launch waits for the disk to take what another variant's start has copied.
@@ -29,8 +31,8 @@ pub fn measure(round: usize, launches: usize, setting: &Setting, samples: &mut S
         first(agent, *variant, setting, samples)?;
     }
     for number in 0..launches {
-        for place in 0..agents.len() {
-            let (variant, agent) = &agents[(place + number) % agents.len()];
+        for at in turned(agents.len(), number) {
+            let (variant, agent) = &agents[at];
             let launched = launch::timed(agent, *variant)?;
             samples.add(CALL, *variant, launched.call);
             samples.add(RUNS, *variant, launched.runs);
@@ -49,12 +51,6 @@ pub fn measure(round: usize, launches: usize, setting: &Setting, samples: &mut S
         agent.terminate()?;
     }
     Ok(())
-}
-
-/// The variants, another one first in each round.
-fn turned(round: usize) -> impl Iterator<Item = Variant> {
-    let count = Variant::ALL.len();
-    (0..count).map(move |place| Variant::ALL[(place + round) % count])
 }
 
 /// Both starts. Between them the agent learns the image, so that no launch that counts unpacks it.

@@ -3,6 +3,7 @@
 //! process and the helpers that it waited for.
 
 use super::agents::VOLUMES;
+use crate::disk::{MEGA, written_by};
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::io;
@@ -11,7 +12,6 @@ use std::path::Path;
 use testbed::{Agent, Error};
 
 const BLOCK: u64 = 512;
-const MEGA: f64 = 1e6;
 
 /// What there was at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -46,8 +46,7 @@ impl Written {
             }
         })
         .map_err(failed)?;
-        let io = fs::read_to_string(process.join("io")).map_err(failed)?;
-        let written = written(&io).map_err(failed)?;
+        let written = written_by(&process).map_err(failed)?;
         Ok(Self { copied, written })
     }
 
@@ -78,10 +77,4 @@ fn files(folder: &Path, each: &mut impl FnMut(&Metadata)) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn written(io: &str) -> io::Result<u64> {
-    let line = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-    line.and_then(|number| number.parse().ok())
-        .ok_or_else(|| io::Error::other("/proc does not tell write_bytes"))
 }
