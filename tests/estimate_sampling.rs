@@ -48,9 +48,7 @@ fn held_gpus_that_are_idle_for_a_window_are_offered_whole_revocable_unreserved_a
 
 #[test]
 fn books_in_doubt_fail_the_estimate_instead_of_guessing() {
-    let mut story = Story::held(1);
-    story.tell(quiet(1));
-    story.looks(13);
+    let mut story = Story::idle(1);
     story.state.poison("a verb panicked");
     let error = sampling::oversubscribable(&story.state, 0).unwrap_err();
     assert!(error.to_string().contains("a verb panicked"), "{error}");
@@ -59,9 +57,7 @@ fn books_in_doubt_fail_the_estimate_instead_of_guessing() {
 
 #[test]
 fn what_changes_in_the_books_between_two_looks_counts_at_once() {
-    let mut story = Story::held(2);
-    story.tell(quiet(2));
-    story.looks(13);
+    let mut story = Story::idle(2);
     story.end("c0");
     assert_eq!(story.offered(), [uuid(1)]);
     story.launch("new", 1.0).unwrap();
@@ -119,9 +115,7 @@ fn a_mig_instance_has_no_utilisation_and_is_never_offered() {
 
 #[test]
 fn a_gpu_that_is_set_aside_is_not_offered() {
-    let mut story = Story::held(1);
-    story.tell(quiet(1));
-    story.looks(13);
+    let mut story = Story::idle(1);
     story
         .state
         .ledger
@@ -131,9 +125,7 @@ fn a_gpu_that_is_set_aside_is_not_offered() {
 
 #[test]
 fn a_correction_for_another_reason_pauses_the_gpu() {
-    let mut story = Story::held(1);
-    story.tell(quiet(1));
-    story.looks(13);
+    let mut story = Story::idle(1);
     sampling::corrected(&mut story.agent.state, &uuid(0));
     assert_eq!(story.offered(), []);
     story.looks(59);

@@ -128,17 +128,23 @@ fn a_wrong_value_is_refused_with_key_value_and_accepted_form() {
         ("image_dir", "images"),
         ("nvidia_requirements", "true"),
     ] {
-        let error = config(&[(key, value)], &[]).unwrap_err();
-        let text = error.to_string();
-        assert_eq!(error.kind(), ConfigErrorKind::WrongValue, "{key}={value}");
-        assert!(
-            text.starts_with(&format!("parameter {key}={value:?}: ")),
-            "{text}"
-        );
-        let form = KEYS.iter().find(|known| known.name == key).unwrap().form;
-        assert_eq!(text.matches(&format!("accepted: {form}")).count(), 1, "{text}");
-        assert!(!text.contains('\n'), "{text}");
+        refused(key, value);
     }
+}
+
+/// That the value is refused with what was given and the accepted form; the text, and that form.
+fn refused(key: &str, value: &str) -> (String, &'static str) {
+    let error = config(&[(key, value)], &[]).unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.kind(), ConfigErrorKind::WrongValue, "{key}={value}");
+    assert!(
+        text.starts_with(&format!("parameter {key}={value:?}: ")),
+        "{text}"
+    );
+    let form = KEYS.iter().find(|known| known.name == key).unwrap().form;
+    assert_eq!(text.matches(&format!("accepted: {form}")).count(), 1, "{text}");
+    assert!(!text.contains('\n'), "{text}");
+    (text, form)
 }
 
 #[test]

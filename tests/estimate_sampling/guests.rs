@@ -9,9 +9,7 @@ use mesos_gpu::domain::estimate::{Cause, Eviction};
 
 #[test]
 fn an_estimate_that_shrinks_from_2_to_0_while_2_are_in_use_takes_nothing_away_and_is_said_once() {
-    let mut story = Story::held(2);
-    story.tell(quiet(2));
-    story.looks(13);
+    let mut story = Story::idle(2);
     assert_eq!(story.offered().len(), 2);
     story.guest("g0", 0, 100);
     story.guest("g1", 1, 101);
@@ -28,9 +26,7 @@ fn an_estimate_that_shrinks_from_2_to_0_while_2_are_in_use_takes_nothing_away_an
 
 #[test]
 fn an_owner_that_becomes_active_is_seen_beside_its_guest_and_only_that_guest_must_go() {
-    let mut story = Story::held(2);
-    story.tell(quiet(2));
-    story.looks(13);
+    let mut story = Story::idle(2);
     story.guest("g0", 0, 100);
     story.guest("g1", 1, 101);
     story.cgroup.enter(&id("c0").cgroup(ROOT), 200);
@@ -61,9 +57,7 @@ fn an_owner_that_becomes_active_is_seen_beside_its_guest_and_only_that_guest_mus
 #[test]
 fn a_process_of_nobody_counts_as_the_owners() {
     for outside in ["", "elsewhere", "mesos"] {
-        let mut story = Story::held(1);
-        story.tell(quiet(1));
-        story.looks(13);
+        let mut story = Story::idle(1);
         story.guest("g0", 0, 100);
         match outside {
             "" => story.cgroup.end(100),
@@ -82,9 +76,7 @@ fn a_process_of_nobody_counts_as_the_owners() {
 
 #[test]
 fn a_cgroup_that_cannot_be_read_makes_nobody_a_guest() {
-    let mut story = Story::held(1);
-    story.tell(quiet(1));
-    story.looks(13);
+    let mut story = Story::idle(1);
     story.guest("g0", 0, 100);
     story.tell(vec![gpu_sample(&proc_gpu(0), 90, 4096, &[(100, 90, 4096)])]);
     story.looks(1);
@@ -96,9 +88,7 @@ fn a_cgroup_that_cannot_be_read_makes_nobody_a_guest() {
 
 #[test]
 fn a_guests_process_that_ended_a_moment_ago_is_still_the_guests_for_one_look() {
-    let mut story = Story::held(1);
-    story.tell(quiet(1));
-    story.looks(13);
+    let mut story = Story::idle(1);
     story.guest("g0", 0, 100);
     story.tell(vec![gpu_sample(&proc_gpu(0), 90, 4096, &[(100, 90, 4096)])]);
     story.looks(1);
@@ -111,9 +101,7 @@ fn a_guests_process_that_ended_a_moment_ago_is_still_the_guests_for_one_look() {
 
 #[test]
 fn the_guest_that_left_does_not_make_the_owner_look_busy() {
-    let mut story = Story::held(1);
-    story.tell(quiet(1));
-    story.looks(13);
+    let mut story = Story::idle(1);
     story.guest("g0", 0, 100);
     story.tell(vec![gpu_sample(&proc_gpu(0), 90, 4096, &[(100, 90, 4096)])]);
     story.looks(1);

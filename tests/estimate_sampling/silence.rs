@@ -10,9 +10,7 @@ use std::time::Duration;
 
 #[test]
 fn a_hung_driver_ends_every_offer_is_asked_nothing_more_and_keeps_the_guests_for_a_window() {
-    let mut story = Story::held(2);
-    story.tell(quiet(2));
-    story.looks(13);
+    let mut story = Story::idle(2);
     story.guest("g0", 0, 100);
     assert_eq!(story.offered(), [uuid(1)]);
     story.nvml.usual_sample(Answer::Late);
@@ -77,9 +75,7 @@ fn every_kind_of_silence_ends_every_offer() {
         untold(|gpu| gpu.processes = None),
         untold(|gpu| gpu.utilization = Percent::told(u32::MAX)),
     ] {
-        let mut story = Story::held(1);
-        story.tell(quiet(1));
-        story.looks(13);
+        let mut story = Story::idle(1);
         assert_eq!(story.offered(), [uuid(0)]);
         story.nvml.usual_sample(Answer::Now(answer.clone()));
         story.looks(1);

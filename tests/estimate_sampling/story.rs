@@ -50,6 +50,14 @@ impl Story {
         story
     }
 
+    /// The same, and each has just become idle.
+    pub fn idle(count: u8) -> Self {
+        let mut story = Self::held(count);
+        story.tell(quiet(count));
+        story.looks(13);
+        story
+    }
+
     pub fn on(machine: FakeMachine) -> Self {
         let mut agent = FakeAgent::on(machine, Mode::Exclusive);
         let seconds = Arc::new(AtomicU64::new(0));

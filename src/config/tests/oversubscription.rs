@@ -112,14 +112,7 @@ fn a_wrong_value_of_oversubscription_is_refused_with_key_value_and_accepted_form
         ("oversubscribe_share", &["0", "101", "100%", "half"]),
     ] {
         for value in values {
-            let error = config(&[(key, value)], &[]).unwrap_err();
-            let text = error.to_string();
-            assert_eq!(error.kind(), ConfigErrorKind::WrongValue, "{key}={value}");
-            assert!(
-                text.starts_with(&format!("parameter {key}={value:?}: ")),
-                "{text}"
-            );
-            let form = KEYS.iter().find(|known| known.name == key).unwrap().form;
+            let (text, form) = refused(key, value);
             assert!(text.ends_with(&format!("accepted: {form}")), "{text}");
         }
     }
