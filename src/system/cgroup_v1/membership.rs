@@ -3,12 +3,10 @@
 //! decides whose it is.
 
 use crate::ports::device_cgroup::ProcessCgroups;
+use nix::libc::ESRCH;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// The errno of a process that went away while its file was read.
-const NO_SUCH_PROCESS: i32 = 3;
 
 /// The processes below the cgroup that a mount of the hierarchy shows.
 pub(super) struct Membership {
@@ -33,8 +31,9 @@ impl ProcessCgroups for Membership {
     }
 }
 
+/// It had ended, or did while its file was read.
 fn is_gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(NO_SUCH_PROCESS)
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH)
 }
 
 /// The cgroup in the line of the `devices` controller.
