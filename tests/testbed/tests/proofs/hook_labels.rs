@@ -10,13 +10,15 @@
 use crate::common;
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use common::{Cluster, PATIENCE, eventually};
 use fake_nvml::Machine;
 use serde_json::{Value, json};
-use testbed::http::{Client, Stream};
+use testbed::http::Client;
+use testbed::recordio::Records;
 use testbed::scheduler::{ExecutorSpec, Framework, FrameworkOptions, Task};
 
 const SMALL: [(&str, f64); 2] = [("cpus", 0.1), ("mem", 32.0)];
@@ -26,7 +28,7 @@ struct Executor {
     client: Client,
     ids: Value,
     /// While it is open, the agent takes the executor for connected.
-    _events: Stream,
+    events: Records<Box<dyn Read + Send>>,
 }
 
 impl Executor {
@@ -45,7 +47,18 @@ impl Executor {
         Self {
             client,
             ids,
-            _events: events,
+            events: Records::new(events.reader),
+        }
+    }
+
+    /// A word about a task that was not handed over yet aborts the agent.
+    fn wait_for_its_task(&mut self) {
+        loop {
+            let event = self.events.next_record().unwrap().unwrap();
+            let event: Value = serde_json::from_slice(&event).unwrap();
+            if event["type"] == "LAUNCH" || event["type"] == "LAUNCH_GROUP" {
+                return;
+            }
         }
     }
 
@@ -105,7 +118,8 @@ fn ROOT_CGROUPS_labels_of_the_executor_arrive_as_they_were_and_ours_after_them()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
 
-        let executor = Executor::subscribe(cluster.agent.address(), &env);
+        let mut executor = Executor::subscribe(cluster.agent.address(), &env);
+        executor.wait_for_its_task();
         // Twice the same key, a key without a value, and our own key with something else.
         let own = json!([
             {"key": "team", "value": "a"},
