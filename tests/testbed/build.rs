@@ -7,6 +7,7 @@ fn main() {
         "agent",
         "allocator",
         "allocator_bench",
+        "allocator_race",
         "master",
         "containerizer",
         "switchboard",

@@ -141,7 +141,7 @@ public:
                         const Option<Message<40>>& unavailability,
                         const Resources& total,
                         const ById& used) = 0;
-  virtual void removeSlave() = 0;
+  virtual void removeSlave(const void* id) = 0;
   virtual void updateSlave() = 0;
   virtual void addResourceProvider() = 0;
   virtual void activateSlave() = 0;

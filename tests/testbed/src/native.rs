@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod allocator_bench;
+pub(crate) mod allocator_race;
 mod strings;
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_long};

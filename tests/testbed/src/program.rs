@@ -4,6 +4,7 @@
 
 mod agent;
 mod allocator_bench;
+mod allocator_race;
 mod containerizer;
 mod flags;
 pub(crate) mod leash;
@@ -37,6 +38,7 @@ const USAGE: &str = "usage: testbed master|agent [--flag=value …]
        testbed demo        show what tasks see of the GPUs of this machine, or of simulated ones
        testbed obtain      download Mesos and make its stubs
        testbed allocator-bench [--allocator=NAME --modules=… --agents=N --frameworks=N --cycles=N …]
+       testbed allocator-race --allocator=NAME --modules=… [--agents=N --frameworks=N --rounds=N]
        testbed clean       remove what crashed testbeds left behind";
 
 /// Does what the name and the arguments of this process ask for.
@@ -65,6 +67,7 @@ fn subcommand(arguments: &[String]) -> ExitCode {
         Some("master") => answer(master::main(arguments).map(|()| 0)),
         Some("agent") => answer(agent::main(arguments).map(|()| 0)),
         Some("allocator-bench") => answer(allocator_bench::main(arguments).map(|()| 0)),
+        Some("allocator-race") => answer(allocator_race::main(arguments).map(|()| 0)),
         Some("execute") => crate::execute::main(rest),
         Some("demo") => crate::demo::main(),
         Some("probe") => crate::demo::probe::main(),

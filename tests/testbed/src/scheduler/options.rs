@@ -12,6 +12,8 @@ pub struct FrameworkOptions {
     pub user: String,
     /// The roles it takes offers for.
     pub roles: Vec<String>,
+    /// Those of its roles for which it wants no offers at first.
+    pub suppressed_roles: Vec<String>,
     /// It knows what to do with GPUs: without this, agents with GPUs are hidden from it.
     pub gpu_resources: bool,
     /// It takes revocable resources.
@@ -34,6 +36,7 @@ impl Default for FrameworkOptions {
             name: "testbed".to_owned(),
             user: "root".to_owned(),
             roles: vec!["*".to_owned()],
+            suppressed_roles: Vec::new(),
             gpu_resources: true,
             revocable: false,
             capabilities: Vec::new(),
@@ -84,7 +87,7 @@ impl FrameworkOptions {
             info["id"] = json!({"value": id});
             call["framework_id"] = json!({"value": id});
         }
-        call["subscribe"] = json!({"framework_info": info});
+        call["subscribe"] = json!({"framework_info": info, "suppressed_roles": self.suppressed_roles});
         call
     }
 }

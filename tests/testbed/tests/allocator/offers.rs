@@ -4,7 +4,7 @@
 use testbed::Testbed;
 use testbed::scheduler::Offer;
 
-use crate::cluster::{PATIENCE, agent, framework, master, no_offer, offer};
+use crate::cluster::{PATIENCE, agent, builder, framework, master, no_offer, offer};
 
 fn amounts(offer: &Offer) -> (f64, f64, f64, f64) {
     (offer.gpus(), offer.cpus(), offer.mem(), offer.amount("disk"))
@@ -91,4 +91,19 @@ fn what_is_reserved_to_a_role_is_offered_to_it_whatever_else_is_withheld() {
     let without = framework(&master, "without", "a", false);
     let (gpus, cpus, mem, _) = amounts(&offer(&without));
     assert!(gpus == 0.0 && cpus >= 1.5 && mem >= 512.0, "{gpus} {cpus} {mem}");
+}
+
+#[test]
+fn where_the_operator_switched_mesos_own_filter_off_strict_hides_nothing_and_share_still_does() {
+    for (policy, gpus) in [("strict", 4.0), ("share", 0.0)] {
+        let bed = Testbed::new().unwrap();
+        let mut master = builder(&bed, &[("policy", policy)])
+            .flag("filter_gpu_resources", "false")
+            .start()
+            .unwrap();
+        master.wait_ready(PATIENCE).unwrap();
+        let _agent = agent(&bed);
+        let without = framework(&master, "without", "r", false);
+        assert_eq!(offer(&without).gpus(), gpus, "{policy}");
+    }
 }

@@ -22,6 +22,11 @@ const TOTALS: [(&str, Amounts); 2] = [
     ("one", Amounts::new(4.0, 4.0, 4096.0)),
     ("two", Amounts::new(2.0, 4.0, 4096.0)),
 ];
+/// What the holder leaves.
+const LEFT: [(&str, Amounts); 2] = [
+    ("one", Amounts::new(2.0, 3.0, 3968.0)),
+    ("two", Amounts::new(2.0, 4.0, 4096.0)),
+];
 const FRAMEWORKS: u64 = 8;
 
 #[test]
@@ -81,12 +86,14 @@ fn proof(allocator: Allocator<'_>) {
             );
         });
     }
+    let quiet = load.stop();
+    println!("{}", quiet.done);
+    cluster.wait_unoffered(&quiet.frameworks.iter().collect::<Vec<_>>());
     let again = FrameworkOptions {
         id: Some(holder.id().to_owned()),
         ..holder_options
     };
     let holder = Framework::subscribe(cluster.master.address(), &again).unwrap();
-    println!("{}", load.stop());
     // No more GPUs are offered to it: its role's cap is reached.
     let offers = cluster.offers(&holder, 5);
     let capped = offers.iter().all(|offer| offer.gpus() == 0.0);
@@ -110,7 +117,10 @@ fn proof(allocator: Allocator<'_>) {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(holder.updates().iter().all(|update| !update.is_terminal()));
+    // Of the others nobody holds what another one could have.
+    cluster.assert_free(&LEFT);
+    quiet.leave();
     holder.teardown().unwrap();
-    cluster.assert_all_free(&TOTALS);
+    cluster.assert_free(&TOTALS);
     assert!(!cluster.master.log().contains("Check failed"));
 }

@@ -7,4 +7,5 @@ mod common;
 mod conservation;
 mod failover;
 mod offers_table;
+mod race;
 mod starvation;

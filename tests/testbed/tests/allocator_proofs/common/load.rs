@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frameworks that come, go, fail over, decline, suppress, and run short tasks, until they are told to stop; also across the
-//! death of the master.
+//! death of the master. In the end they are quiet and stay: of a framework that goes Mesos frees all, also what was lost.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -26,7 +26,14 @@ const TASKS_IN: u64 = 40;
 /// A running load.
 pub struct Load {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<JoinHandle<Option<Framework>>>,
+}
+
+/// Frameworks that are subscribed and want no offers.
+pub struct Quiet {
+    pub frameworks: Vec<Framework>,
+    /// What the load did.
+    pub done: String,
 }
 
 #[derive(Default)]
@@ -63,6 +70,7 @@ impl Load {
                 random: Random::new(seed + number * 7919),
                 shared: Arc::clone(&shared),
                 patient,
+                stays: number < frameworks / 4,
                 launched: Vec::new(),
                 next_task: 0,
             };
@@ -94,20 +102,31 @@ impl Load {
         }
     }
 
-    /// All leave. The text says what they did.
-    pub fn stop(self) -> String {
+    /// All become quiet. They hold offers still, and tasks run.
+    pub fn stop(self) -> Quiet {
         self.shared.stop.store(true, Ordering::Relaxed);
-        for thread in self.threads {
-            thread.join().unwrap();
-        }
+        let threads = self.threads.into_iter();
+        let frameworks = threads.filter_map(|thread| thread.join().unwrap()).collect();
         let count = |of: &AtomicUsize| of.load(Ordering::Relaxed);
-        format!(
-            "{} offer events, {} tasks, {} failovers, {} departures",
-            count(&self.shared.offers),
-            count(&self.shared.tasks),
-            count(&self.shared.failovers),
-            count(&self.shared.departures)
-        )
+        Quiet {
+            frameworks,
+            done: format!(
+                "{} offer events, {} tasks, {} failovers, {} departures",
+                count(&self.shared.offers),
+                count(&self.shared.tasks),
+                count(&self.shared.failovers),
+                count(&self.shared.departures)
+            ),
+        }
+    }
+}
+
+impl Quiet {
+    /// All leave.
+    pub fn leave(self) {
+        for framework in self.frameworks {
+            framework.teardown().unwrap();
+        }
     }
 }
 
@@ -118,6 +137,8 @@ struct Actor {
     random: Random,
     shared: Arc<Shared>,
     patient: bool,
+    /// It fails over, but never leaves.
+    stays: bool,
     /// In this life.
     launched: Vec<String>,
     next_task: usize,
@@ -129,15 +150,19 @@ enum End {
     Failover,
     /// It is torn down.
     Leave,
+    /// It stays, and wants no more offers.
+    Quiet,
 }
 
 impl Actor {
-    fn run(&mut self) {
+    /// The framework, where it is there in the end.
+    fn run(&mut self) -> Option<Framework> {
         let mut lost_since = None;
-        // Once stopped, only who is subscribed can leave.
+        // Once stopped, only who has an id still comes back.
         while !self.stopped() || self.options.id.is_some() {
             match self.live() {
-                Ok(()) => lost_since = None,
+                Ok(Some(quiet)) => return Some(quiet),
+                Ok(None) => lost_since = None,
                 Err(why) => {
                     // The master is away, or has ended the stream.
                     let since = *lost_since.get_or_insert_with(Instant::now);
@@ -146,10 +171,11 @@ impl Actor {
                 }
             }
         }
+        None
     }
 
     /// From one subscription to the next.
-    fn live(&mut self) -> Result<(), SchedulerError> {
+    fn live(&mut self) -> Result<Option<Framework>, SchedulerError> {
         let mut framework = Framework::subscribe(&self.master, &self.options)?;
         self.options.id = Some(framework.id().to_owned());
         self.launched.clear();
@@ -160,7 +186,7 @@ impl Actor {
             self.shared.offers.fetch_add(events - seen, Ordering::Relaxed);
             seen = events;
             match step? {
-                _ if self.stopped() => break End::Leave,
+                _ if self.stopped() => break End::Quiet,
                 Some(end) => break end,
                 None => {}
             }
@@ -173,19 +199,23 @@ impl Actor {
         let (counter, leaves) = match end {
             End::Failover => (&self.shared.failovers, false),
             End::Leave => (&self.shared.departures, true),
+            End::Quiet => {
+                framework.suppress()?;
+                return Ok(Some(framework));
+            }
         };
         if leaves {
             framework.teardown()?;
             self.options.id = None;
         }
         counter.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        Ok(None)
     }
 
     fn step(&mut self, framework: &mut Framework) -> Result<Option<End>, SchedulerError> {
         match self.random.below(100) {
-            0 => return Ok(Some(End::Failover)),
-            1 => return Ok(Some(End::Leave)),
+            1 if !self.stays => return Ok(Some(End::Leave)),
+            0 | 1 => return Ok(Some(End::Failover)),
             2 => {
                 framework.suppress()?;
                 thread::sleep(self.random.moment(50));

@@ -7,6 +7,7 @@
     reason = "helpers of tests; clippy only knows the tests themselves"
 )]
 
+mod amounts;
 pub mod load;
 #[path = "../../proofs/common/random.rs"]
 #[allow(dead_code, reason = "the other proofs use the rest")]
@@ -16,7 +17,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testbed::scheduler::{Framework, FrameworkOptions, Offer, Task};
-use testbed::{Agent, Master, Testbed, resources, support};
+use testbed::{Agent, Master, Testbed, support};
+
+pub use amounts::{Amounts, amounts_of};
 
 /// Far more than anything needs; the machine may be busy with others.
 pub const PATIENCE: Duration = Duration::from_secs(90);
@@ -53,6 +56,8 @@ impl Cluster {
             // What is remembered of the past would look like a leak.
             .flag("max_completed_frameworks", "2")
             .flag("max_completed_tasks_per_framework", "2")
+            // Its numbers are asked for all the time, which else is answered twice a second.
+            .env("LIBPROCESS_METRICS_SNAPSHOT_ENDPOINT_RATE_LIMIT", "1000/1secs")
             .lasting_registry();
         if let Some(parameters) = allocator {
             master = master.allocator("mesos_gpu_Allocator", parameters).unwrap();
@@ -102,6 +107,28 @@ impl Cluster {
         });
     }
 
+    /// Has the allocator look once what it can offer, as it does whenever a framework comes, even one that wants nothing.
+    /// Returns when the master knows all offers that came of it.
+    pub fn cycle(&self) {
+        let tick = FrameworkOptions {
+            suppressed_roles: vec!["tick".to_owned()],
+            ..options("tick", "tick", false)
+        };
+        let before = self.cycles();
+        let tick = Framework::subscribe(self.master.address(), &tick).unwrap();
+        self.await_cycle(before);
+        tick.teardown().unwrap();
+    }
+
+    /// Waits until the one cycle after these is over.
+    pub fn await_cycle(&self, before: u64) {
+        eventually("a cycle of the allocator", || {
+            (self.cycles() > before).then_some(())
+        });
+        // The answer has numbers that the allocator itself is asked for, so what it did before it answered is done.
+        assert_eq!(self.cycles(), before + 1, "a cycle came by itself");
+    }
+
     /// All that a framework is offered, which it holds: until no offer has come for so many cycles.
     pub fn offers(&self, framework: &Framework, quiet: u64) -> Vec<Offer> {
         let mut all = framework.take_offers();
@@ -140,27 +167,47 @@ impl Cluster {
         agents.iter().map(of).collect()
     }
 
-    /// Asserts that after all frameworks have left, all of every agent can be had: by offering it to a last framework.
-    pub fn assert_all_free(&self, totals: &[(&str, Amounts)]) {
+    /// Asserts that these frameworks, which want no offers, have none and that their tasks are over.
+    pub fn wait_idle(&self, frameworks: &[Framework]) {
+        self.wait_unoffered(&frameworks.iter().collect::<Vec<_>>());
+        eventually("the end of all tasks", || {
+            let given = self.given_away();
+            given
+                .iter()
+                .all(|(_, amounts)| *amounts == Amounts::default())
+                .then_some(())
+        });
+    }
+
+    /// Asserts that exactly so much of each agent can be had, by offering it to a framework that takes GPUs; all others want
+    /// no offers. Those that have something must still be there: of a framework that went, Mesos frees all by itself.
+    pub fn assert_free(&self, amounts: &[(&str, Amounts)]) {
         let last = self.framework("last", "last", true);
         let mut offered: Vec<(String, Amounts)> = Vec::new();
-        let until = Instant::now() + PATIENCE;
-        let wanted = |offered: &Vec<(String, Amounts)>| {
-            totals
-                .iter()
-                .all(|(name, total)| amounts_of(offered, name) == *total)
-        };
-        while !wanted(&offered) {
-            assert!(
-                Instant::now() < until,
-                "of {totals:?} only {offered:?} is offered\n{}",
-                self.master.log()
-            );
-            std::thread::sleep(Duration::from_millis(50));
+        let mut take = || {
             for offer in last.take_offers() {
                 offered.push((offer.hostname().to_owned(), Amounts::of(offer.resources())));
             }
+            let names = amounts.iter().map(|(name, _)| *name);
+            names
+                .map(|name| (name, amounts_of(&offered, name)))
+                .collect::<Vec<_>>()
+        };
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let free = take();
+            if free == amounts {
+                break;
+            }
+            assert!(
+                Instant::now() < until,
+                "{amounts:?} are free, and {free:?} is offered"
+            );
+            std::thread::sleep(Duration::from_millis(50));
         }
+        // Not more, either.
+        self.wait_cycles(5);
+        assert_eq!(take(), amounts, "offered, of what is free");
         last.teardown().unwrap();
     }
 
@@ -186,21 +233,25 @@ impl Cluster {
 
     /// Waits until nothing is on offer, while these frameworks decline what comes.
     pub fn wait_unoffered(&self, frameworks: &[&Framework]) {
-        let offered = || {
-            let agents = self.master.operator().agents().unwrap();
-            let lists = agents
-                .iter()
-                .filter_map(|agent| agent["offered_resources"].as_array());
-            lists.map(Vec::len).sum::<usize>()
+        self.wait_held(frameworks, || 0);
+    }
+
+    /// Waits until nothing is on offer but of so many agents, while these frameworks decline what comes.
+    pub fn wait_held(&self, frameworks: &[&Framework], mut held: impl FnMut() -> usize) {
+        let on_offer = |agent: &&Value| {
+            agent["offered_resources"]
+                .as_array()
+                .is_some_and(|all| !all.is_empty())
         };
-        eventually("nothing to be on offer", || {
+        eventually("nothing else to be on offer", || {
             for framework in frameworks {
                 let offers = framework.take_offers();
                 offers
                     .iter()
                     .for_each(|offer| framework.decline(offer, 0.0).unwrap());
             }
-            (offered() == 0).then_some(())
+            let agents = self.master.operator().agents().unwrap();
+            (agents.iter().filter(on_offer).count() == held()).then_some(())
         });
     }
 }
@@ -213,54 +264,6 @@ pub fn options(name: &str, role: &str, gpu_resources: bool) -> FrameworkOptions 
         failover_timeout: 600.0,
         ..FrameworkOptions::named(name)
     }
-}
-
-/// How much of each kind, reserved or not.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Amounts {
-    pub gpus: f64,
-    pub cpus: f64,
-    pub mem: f64,
-}
-
-impl Amounts {
-    pub const fn new(gpus: f64, cpus: f64, mem: f64) -> Self {
-        Self { gpus, cpus, mem }
-    }
-
-    /// Of a list of regular resources.
-    pub fn of(list: &[Value]) -> Self {
-        let sum = |name: &str| rounded(resources::sum(list, name, false));
-        Self::new(sum("gpus"), sum("cpus"), sum("mem"))
-    }
-
-    pub fn plus(self, other: Self) -> Self {
-        Self::new(
-            rounded(self.gpus + other.gpus),
-            rounded(self.cpus + other.cpus),
-            rounded(self.mem + other.mem),
-        )
-    }
-
-    fn fits(self, whole: Self) -> bool {
-        let pairs = [
-            (self.gpus, whole.gpus),
-            (self.cpus, whole.cpus),
-            (self.mem, whole.mem),
-        ];
-        pairs.iter().all(|(part, whole)| *part >= 0.0 && part <= whole)
-    }
-}
-
-/// What stands under a name, together.
-pub fn amounts_of(list: &[(String, Amounts)], name: &str) -> Amounts {
-    let of_name = list.iter().filter(|(other, _)| other == name);
-    of_name.fold(Amounts::default(), |sum, (_, amounts)| sum.plus(*amounts))
-}
-
-/// Mesos counts three decimal digits.
-fn rounded(amount: f64) -> f64 {
-    (amount * 1000.0).round() / 1000.0
 }
 
 /// Waits until `look` finds something.
