@@ -72,7 +72,9 @@ public:
                   const OfferCallback& offer,
                   const InverseOfferCallback& inverseOffer) override
   {
-    failures.caught("allocator.initialized", [&] { core->initialized(options.allocationInterval.ns()); });
+    failures.caught("allocator.initialized", [&] {
+      core->initialized(options.allocationInterval.ns(), options.filterGpuResources);
+    });
     const OfferCallback filtered = [this, offer](const FrameworkID& framework, const Offered& offered) {
       pass(offer, framework, offered);
     };
@@ -176,12 +178,23 @@ public:
     inner->addResourceProvider(id, total, used);
   }
 
+  void transitionOfferedToAllocated(const SlaveID& id, const Resources& resources) override
+  {
+    failures.caught("allocator.used",
+                    [&] { core->used(sliceOf(bytesOf(id)), allBytesOf<Resource>(resources), true); });
+    inner->transitionOfferedToAllocated(id, resources);
+  }
+
   void recoverResources(const FrameworkID& framework,
                         const SlaveID& id,
                         const Resources& resources,
                         const Option<Filters>& filters,
                         bool isAllocated) override
   {
+    if (isAllocated) {
+      failures.caught("allocator.used",
+                      [&] { core->used(sliceOf(bytesOf(id)), allBytesOf<Resource>(resources), false); });
+    }
     failures.caught("allocator.recovered", [&] {
       const string owner = bytesOf(framework);
       const string agent = bytesOf(id);

@@ -109,9 +109,11 @@ impl Filter {
     }
 
     /// `initialize`: how often the inner allocator makes offers.
-    pub fn initialized(&self, allocation_interval: Duration) {
+    pub fn initialized(&self, allocation_interval: Duration, mesos_filters: bool) {
+        let mut state = self.state();
+        state.mesos_filters = mesos_filters;
         if !allocation_interval.is_zero() {
-            self.state().pace.interval = allocation_interval;
+            state.pace.interval = allocation_interval;
         }
     }
 
@@ -189,6 +191,13 @@ impl Filter {
         let (verdict, notices) = self.state().decide(now, (framework, role, agent), pieces);
         log(notices);
         verdict
+    }
+
+    /// `transitionOfferedToAllocated`, and with `now` false what tasks leave: `recoverResources` with `isAllocated`.
+    pub fn used(&self, agent: &str, pieces: &[Piece], now: bool) {
+        if self.index().has(agent) {
+            self.state().used(agent, pieces, now);
+        }
     }
 
     /// `recoverResources` called by the master: declined, rescinded, finished. `refuse` is the time of its filters, where

@@ -56,10 +56,11 @@ impl AllocatorCore {
         guard("allocator.inner_filters", || Ok(self.filter.inner_filters()))
     }
 
-    pub(super) fn initialized(&self, allocation_nanoseconds: i64) -> Result<(), Error> {
+    pub(super) fn initialized(&self, allocation_nanoseconds: i64, mesos_filters: bool) -> Result<(), Error> {
         guard("allocator.initialized", || {
             let nanoseconds = u64::try_from(allocation_nanoseconds).unwrap_or(0);
-            self.filter.initialized(Duration::from_nanos(nanoseconds));
+            let interval = Duration::from_nanos(nanoseconds);
+            self.filter.initialized(interval, mesos_filters);
             Ok(())
         })
     }
@@ -196,6 +197,13 @@ impl AllocatorCore {
                 withheld: pieces::parts(&verdict.withheld, &resources)?,
                 refuse_seconds: verdict.refuse.as_secs_f64(),
             })
+        })
+    }
+
+    pub(super) fn used(&self, agent: &[u8], resources: Vec<Message>, now: bool) -> Result<(), Error> {
+        guard("allocator.used", || {
+            self.filter.used(id(agent)?, &pieces_of(&resources)?, now);
+            Ok(())
         })
     }
 

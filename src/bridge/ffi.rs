@@ -64,7 +64,7 @@ pub(super) mod bridge {
         fn role_sorter(&self) -> Result<String>;
         fn framework_sorter(&self) -> Result<String>;
         fn inner_filters(&self) -> Result<bool>;
-        fn initialized(&self, allocation_nanoseconds: i64) -> Result<()>;
+        fn initialized(&self, allocation_nanoseconds: i64, mesos_filters: bool) -> Result<()>;
         fn framework_added(
             &self,
             framework: &[u8],
@@ -95,6 +95,8 @@ pub(super) mod bridge {
             agent: &[u8],
             resources: Vec<Message>,
         ) -> Result<Verdict>;
+        /// Tasks came to use this of an agent, or do not any more.
+        fn used(&self, agent: &[u8], resources: Vec<Message>, now: bool) -> Result<()>;
         /// What the master gives back: whether the filter has to be told what it is. `filters` are read where it was
         /// refused.
         fn returned(&self, framework: &[u8], agent: &[u8], refused: bool, filters: &[u8]) -> Result<bool>;

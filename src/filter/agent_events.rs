@@ -22,9 +22,7 @@ impl State {
         self.agent_removed(index, id);
         self.agents
             .insert(id.to_owned(), Agent::new(hostname, self.counts));
-        for one in used {
-            self.hold(&one.whose, &one.role, id, &one.piece);
-        }
+        self.used_told(id, used);
         self.set_total(index, id, |_| Count::of(total), total)
     }
 
@@ -41,14 +39,31 @@ impl State {
         total: &[Piece],
         used: &[Used],
     ) -> Vec<Notice> {
-        for one in used {
-            self.hold(&one.whose, &one.role, id, &one.piece);
-        }
+        self.used_told(id, used);
         let more = |mut before: Count| {
             before.add(Count::of(total));
             before
         };
         self.set_total(index, id, more, total)
+    }
+
+    /// Tasks came to use this of an agent, or do not any more.
+    pub fn used(&mut self, agent: &str, pieces: &[Piece], now: bool) {
+        if let Some(agent) = self.agents.get_mut(agent) {
+            let count = Count::of(pieces);
+            if now {
+                agent.used.add(count);
+            } else {
+                agent.used.take(count);
+            }
+        }
+    }
+
+    fn used_told(&mut self, agent: &str, used: &[Used]) {
+        for one in used {
+            self.hold(&one.whose, &one.role, agent, &one.piece);
+            self.used(agent, &[one.piece], true);
+        }
     }
 
     /// `removeSlave`.

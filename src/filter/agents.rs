@@ -32,6 +32,8 @@ pub struct Agent {
     pub total: Count,
     /// Who has GPUs of it, offered and in use.
     held: HashMap<Holder, Count>,
+    /// What tasks use. Told in any case, since that is seldom; what is offered is only counted where it has to be.
+    pub used: Count,
     /// Whether all that is held is known: it was counted from the agent's first moment, or once all were free.
     pub counted: bool,
     /// Whose turn it is.
@@ -55,13 +57,16 @@ impl Agent {
         }
     }
 
-    /// How many whole unreserved GPUs are free, as far as that is known.
+    /// How many whole unreserved GPUs are free. As long as not all is counted, what was on offer when counting began is taken
+    /// for free, until it is used or comes back.
     pub fn free(&self) -> u64 {
-        if !self.counted {
-            return 0;
-        }
         let held: u64 = self.held.values().map(|count| count.shared).sum();
-        self.total.shared.saturating_sub(held) / ONE
+        let taken = if self.counted {
+            held
+        } else {
+            held.max(self.used.shared)
+        };
+        self.total.shared.saturating_sub(taken) / ONE
     }
 
     /// What it was offered to without being looked at counts as offered.

@@ -24,6 +24,8 @@ pub struct State {
     pub frameworks: Frameworks,
     /// The agents, those without GPUs included: they may get some.
     pub agents: HashMap<String, Agent>,
+    /// Whether Mesos's own filter, where it is left to filter, does: `--filter_gpu_resources`.
+    pub mesos_filters: bool,
     /// Whether GPUs are counted: for caps, for the metrics, and where a quota may hide free ones.
     pub counts: bool,
     /// Whether parts of GPUs can be offered.
@@ -41,6 +43,7 @@ impl State {
     pub fn new(settings: Settings, counts: bool) -> Self {
         Self {
             counts: counts || !settings.caps.is_empty(),
+            mesos_filters: true,
             fractions: false,
             pace: Pace {
                 interval: DEFAULT_INTERVAL,
@@ -139,7 +142,7 @@ impl State {
 
     /// From whom of these Mesos's own filter hides what there is.
     pub fn hidden_from(&self, of: impl Fn(&Framework) -> bool) -> impl Iterator<Item = Notice> {
-        let hides = self.settings.inner_filters();
+        let hides = self.mesos_filters && self.settings.inner_filters();
         let example = self
             .agents
             .values()

@@ -85,7 +85,7 @@ impl Cluster {
             config(parameters),
             Box::new(move || start + *clock.lock().unwrap()),
         );
-        filter.initialized(INTERVAL);
+        filter.initialized(INTERVAL, true);
         Self {
             filter,
             agents: Vec::new(),

@@ -105,5 +105,8 @@ fn where_the_operator_switched_mesos_own_filter_off_strict_hides_nothing_and_sha
         let _agent = agent(&bed);
         let without = framework(&master, "without", "r", false);
         assert_eq!(offer(&without).gpus(), gpus, "{policy}");
+        // What is not so is not said.
+        let told = master.log().contains("nothing of agents with GPUs");
+        assert!(!told, "{policy}: {}", master.log());
     }
 }

@@ -7,5 +7,6 @@ mod common;
 mod conservation;
 mod failover;
 mod offers_table;
+mod quota;
 mod race;
 mod starvation;
