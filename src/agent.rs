@@ -6,7 +6,9 @@
 //! released) is asked elsewhere or put off, and comes back as another job.
 
 pub mod board;
+pub mod corrections;
 pub mod discovery;
+pub mod eviction;
 pub mod health;
 pub mod machine;
 pub mod mailbox;

@@ -14,6 +14,7 @@ pub mod watch;
 mod children;
 mod devices;
 mod grant;
+mod guest;
 mod image;
 mod observe;
 pub mod reconcile;

@@ -103,6 +103,20 @@ fn a_shrink_that_comes_before_the_childs_end_waits_for_it() {
 }
 
 #[test]
+fn a_growth_ends_a_shrink_that_waits_for_a_child() {
+    let mut agent = FakeAgent::with_gpus(4);
+    agent.launch("a", 2.0).unwrap();
+    for child in ["a.first", "a.second"] {
+        agent.prepare(&id(child), &config(1.0)).unwrap();
+    }
+    agent.update("a", 1.0).unwrap();
+    agent.update("a", 3.0).unwrap();
+    agent.cleanup("a.first").unwrap();
+    agent.settle();
+    assert_eq!(agent.open_gpus("a"), [0, 1, 2]);
+}
+
+#[test]
 fn a_child_without_resources_shares_all_and_a_debug_child_inherits() {
     let mut agent = FakeAgent::with_gpus(2);
     let root = agent.launch("a", 2.0).unwrap();

@@ -38,6 +38,7 @@ fn record(number: usize) -> Record {
             (container(&["a.b"]).unwrap(), vec![]),
         ]
         .into(),
+        guests: [(container(&["g"]).unwrap(), vec![unit(1), unit(3)])].into(),
     }
 }
 

@@ -21,7 +21,7 @@ struct Shown {
 }
 
 impl Board {
-    /// Shows who holds what, and in which container each executor runs.
+    /// Shows who holds what or is a guest on it, and in which container each executor runs.
     pub fn show_held(
         &self,
         held: BTreeMap<ContainerId, Vec<UnitId>>,
@@ -32,7 +32,7 @@ impl Board {
         shown.executors = executors;
     }
 
-    /// What the container of an executor holds.
+    /// What the container of an executor may use.
     pub fn held_by_executor(&self, framework: &str, executor: &str) -> Vec<UnitId> {
         let executor = Executor {
             framework: framework.to_owned(),
@@ -51,7 +51,7 @@ impl Board {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).units = units;
     }
 
-    /// What a container holds; a child with none of its own shows what the container above it holds.
+    /// What a container holds or is a guest on; a child with none of its own shows that of the container above it.
     pub fn held_by(&self, container: &ContainerId) -> Vec<UnitId> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let mut above = Some(container.clone());

@@ -18,7 +18,8 @@ pub fn publish(state: &mut State) {
         .units
         .iter()
         .map(|unit| (unit.clone(), state.ledger.phase(unit)));
-    let text = metrics::text(&units.collect::<Vec<_>>(), state.waiting.wanted());
+    let guests = state.guests.by_guest().len();
+    let text = metrics::text(&units.collect::<Vec<_>>(), state.waiting.wanted(), guests);
     if text == state.published.text && state.published.failure.is_none() {
         return;
     }

@@ -5,6 +5,12 @@
 //! compute. NVML lists the processes of a GPU; it is asked, at growing intervals, until the list is empty. After the
 //! agent's patience the GPU is set aside with the reason, and still looked at. NVML that gives no answer holds up nothing
 //! for long: the end of the container is then enough, since Mesos tells it only when all its processes are gone.
+//!
+//! A GPU with guests that nobody holds any more is on its way back until they are gone; only then its processes are looked at.
+
+mod guests;
+
+pub use guests::{guest_left, of_guests};
 
 use crate::agent::state::State;
 use crate::agent::{health, metrics, waiting};
@@ -31,6 +37,8 @@ pub struct Release {
     container: ContainerId,
     /// Whether that container still lives: then its processes may have kept the device open.
     alive: bool,
+    /// Whether it was a guest there.
+    guest: bool,
     /// Since when: what NVML was asked before says nothing.
     since: Instant,
     /// When its patience is over.
@@ -40,6 +48,21 @@ pub struct Release {
     set_aside: bool,
 }
 
+impl Release {
+    fn new(state: &State, container: &ContainerId, alive: bool, guest: bool) -> Self {
+        let since = Instant::now();
+        Self {
+            container: container.clone(),
+            alive,
+            guest,
+            since,
+            until: since + state.patience.release_limit,
+            pause: SHORTEST_PAUSE,
+            set_aside: false,
+        }
+    }
+}
+
 /// What NVML says of a GPU's use.
 enum Use {
     Nobody,
@@ -47,14 +70,19 @@ enum Use {
     Unknown(String),
 }
 
-/// Takes up to `most` units back for the container that gave them back while it lives: only its own processes can still use
-/// them, so it need not wait.
+/// What a container can take back that gave it back while it lives: only its own processes can still use it, so it need not
+/// wait. Where there are guests it waits for them.
+pub fn own(state: &State, container: &ContainerId) -> Vec<UnitId> {
+    let own = state.releases.iter().filter(|(unit, release)| {
+        release.alive && !release.guest && &release.container == container && state.guests.on(unit).is_empty()
+    });
+    own.map(|(unit, _)| unit.clone()).collect()
+}
+
+/// Takes up to `most` of its own units back for a container.
 pub fn take_back(state: &mut State, container: &ContainerId, most: usize) -> Vec<UnitId> {
-    let own = state
-        .releases
-        .iter()
-        .filter(|(_, release)| release.alive && &release.container == container);
-    let units: Vec<UnitId> = own.map(|(unit, _)| unit.clone()).take(most).collect();
+    let mut units = own(state, container);
+    units.truncate(most);
     for unit in &units {
         if state
             .releases
@@ -75,30 +103,21 @@ pub fn begin(state: &mut State, container: &ContainerId, units: &[UnitId], alive
         return;
     }
     state.ledger.let_go(container, units);
-    let since = Instant::now();
-    let until = since + state.patience.release_limit;
     for unit in units {
-        let release = Release {
-            container: container.clone(),
-            alive,
-            since,
-            until,
-            pause: SHORTEST_PAUSE,
-            set_aside: false,
-        };
+        let release = Release::new(state, container, alive, false);
         state.releases.insert(unit.clone(), release);
     }
     state.record();
     look(state);
 }
 
-/// What live containers gave back and their processes may still use. An agent that starts anew cannot know that, so it is
-/// written down as theirs: until the next update they hold it.
-pub fn of_the_living(releases: &BTreeMap<UnitId, Release>) -> impl Iterator<Item = (&ContainerId, &UnitId)> {
-    releases
-        .iter()
-        .filter(|(_, release)| release.alive)
-        .map(|(unit, release)| (&release.container, unit))
+/// What live containers gave back and their processes may still use, and whether they were guests there. An agent that starts
+/// anew cannot know that, so it is written down as theirs: until the next update they have it.
+pub fn of_the_living(
+    releases: &BTreeMap<UnitId, Release>,
+) -> impl Iterator<Item = (&ContainerId, &UnitId, bool)> {
+    let alive = releases.iter().filter(|(_, release)| release.alive);
+    alive.map(|(unit, release)| (&release.container, unit, release.guest))
 }
 
 /// Notes that a container and all its processes are gone, so that what it gave back while it lived is not in doubt any more.
@@ -149,8 +168,8 @@ fn settle(state: &mut State, asked: Instant, answer: &Result<Survey, NvmlFailure
     let now = Instant::now();
     let (mut next, mut any_free, mut any_of_the_living) = (None, false, false);
     for (unit, mut release) in std::mem::take(&mut state.releases) {
-        if release.since > asked {
-            // Its own look is under way.
+        if release.since > asked || !state.guests.on(&unit).is_empty() {
+            // Its own look is under way, or comes with the end of its guests.
             state.releases.insert(unit, release);
             continue;
         }

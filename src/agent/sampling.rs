@@ -3,8 +3,8 @@
 //! and says what changed. Nobody waits for NVML here: a look to which no answer came counts as one that says nothing.
 //!
 //! What others need of it, on the agent thread: [`oversubscribable`] (the answer to Mesos's estimator), [`offerable`] (where a
-//! guest can be placed now), [`must_go`] (whose guests must leave which GPU, until they have left), [`corrected`] (guests
-//! were sent away for another reason). Who is a guest is in [`State::guests`], which whoever places guests keeps.
+//! guest can be placed now), [`corrected`] (guests were sent away for another reason). Those that must go are sent away by
+//! [`eviction`] after each look. Who is a guest is in [`State::guests`], which whoever places guests keeps.
 
 mod attribution;
 mod estimation;
@@ -12,6 +12,7 @@ mod estimation;
 pub use attribution::Owners;
 pub use estimation::{Clock, Decision, Estimation};
 
+use crate::agent::eviction;
 use crate::agent::state::State;
 use crate::domain::estimate::{self, Books, MustGo, Sample};
 use crate::domain::gpu::UnitId;
@@ -66,6 +67,7 @@ fn look(state: &mut State, told: Result<(&Sample, Owners), String>) {
     let before = state.estimate.decision().clone();
     let new = state.estimate.look(told, &books);
     announce(&before, state.estimate.decision(), &new);
+    eviction::after_look(state);
 }
 
 /// Says what changed; that is the one place where it is known.

@@ -2,6 +2,8 @@
 //! What the agent thread owns.
 
 use crate::agent::board::Board;
+use crate::agent::corrections::Corrections;
+use crate::agent::eviction::Evictions;
 use crate::agent::machine::Machine;
 use crate::agent::mailbox::{Job, Mailbox};
 use crate::agent::metrics::{self, Published};
@@ -20,6 +22,7 @@ use crate::domain::guests::Guests;
 use crate::domain::inventory::Inventory;
 use crate::domain::ledger::Ledger;
 use crate::domain::record::{Advertised, Record};
+use crate::domain::request::Wanted;
 use crate::error::Error;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,7 +42,7 @@ pub struct Container {
     /// How programs in it find the driver, where its image was fitted with that.
     pub driver_environment: Vec<(String, String)>,
     /// How many GPUs it shall keep, while children still use more than that.
-    pub target: Option<usize>,
+    pub target: Option<Wanted>,
     /// Whether it was there before this agent, and Mesos has not told since what it has.
     pub recovered: bool,
     /// Whether an update is under way.
@@ -62,6 +65,10 @@ pub struct State {
     pub guests: Guests,
     /// Which held GPUs are idle, and whose guests must go.
     pub estimate: Estimation,
+    /// The guests that were told to go.
+    pub evictions: Evictions,
+    /// Which executors the QoS controller is to kill.
+    pub corrections: Corrections,
     /// The GPUs that are being released.
     pub releases: BTreeMap<UnitId, Release>,
     /// Whether another look at them is put off already.
@@ -112,6 +119,8 @@ impl State {
             ledger: Ledger::default(),
             guests: Guests::default(),
             estimate: Estimation::off(),
+            evictions: Evictions::default(),
+            corrections: Corrections::default(),
             releases: BTreeMap::new(),
             look_is_due: false,
             waiting: Queue::default(),
@@ -189,7 +198,7 @@ impl State {
         }
     }
 
-    /// What a container has: its own, or for a child what it was given or shares.
+    /// What a container may use: what it holds and what it is a guest on, or for a child what it was given or shares.
     pub fn units_of(&self, container: &ContainerId) -> Vec<UnitId> {
         let given = self
             .containers
@@ -198,7 +207,7 @@ impl State {
         match (given, container.parent()) {
             (Some(given), _) => given,
             (None, Some(above)) => self.units_of(&above),
-            (None, None) => self.ledger.held_by(container).to_vec(),
+            (None, None) => [self.ledger.held_by(container), &self.guests.of(container)].concat(),
         }
     }
 
@@ -215,40 +224,50 @@ impl State {
 
     /// Shows the books to the hooks and the metrics.
     pub fn show(&mut self) {
+        let mut used = self.all_held();
+        for (guest, units) in self.guests.by_guest() {
+            used.entry(guest).or_default().extend(units);
+        }
         let executors = self
             .containers
             .iter()
             .filter_map(|(id, known)| Some((known.executor.clone()?, id.clone())));
         let executors = executors.collect();
-        self.board.show_held(self.all_held(), executors);
+        self.board.show_held(used, executors);
         metrics::publish(self);
     }
 
     /// Writes the books down, and shows them. Before the kernel is told anything: a crash in between leaves a GPU held, not
-    /// shared.
-    pub fn record(&mut self) {
+    /// shared. False when they could not be written down.
+    pub fn record(&mut self) -> bool {
         self.show();
         if self.mode == Mode::Observe {
-            return;
+            return true;
         }
-        let mut held = self.all_held();
-        for (container, unit) in release::of_the_living(&self.releases) {
-            held.entry(container.clone()).or_default().push(unit.clone());
+        let (mut held, mut guests) = (self.all_held(), self.guests.by_guest());
+        for (container, unit, was_guest) in release::of_the_living(&self.releases) {
+            let list = if was_guest { &mut guests } else { &mut held };
+            list.entry(container.clone()).or_default().push(unit.clone());
         }
         let checkpoint = &self.machine.checkpoint;
         let record = Record {
             boot_id: checkpoint.boot_id(),
             advertised: Some(self.advertised.clone()),
             held,
+            guests,
         };
         if self.written.as_ref() == Some(&record) {
-            return;
+            return true;
         }
         match checkpoint.save(&record) {
             Ok(()) => self.written = Some(record),
-            // The kernel is a second witness, so nothing is lost yet.
-            Err(why) => log::error!("cannot write down who holds which GPU: {why}"),
+            // The kernel is a second witness, so of holders nothing is lost yet.
+            Err(why) => {
+                log::error!("cannot write down who holds which GPU: {why}");
+                return false;
+            }
         }
+        true
     }
 }
 

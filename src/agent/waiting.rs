@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Launches and growths that wait for GPUs that are being released, first come, first served.
+//! Launches and growths that wait for GPUs that are being released, first come, first served. Guests on GPUs that nobody holds
+//! make room for them.
 
-use crate::agent::release;
 use crate::agent::state::State;
+use crate::agent::{eviction, release};
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
 use crate::domain::ledger::Shortage;
@@ -27,6 +28,11 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// The container that waits first.
+    pub fn first(&self) -> Option<&ContainerId> {
+        self.waiting.front().map(|waiting| &waiting.container)
+    }
+
     /// How many units those in the queue wait for.
     pub fn wanted(&self) -> usize {
         self.waiting.iter().map(|waiting| waiting.more).sum()
@@ -73,6 +79,7 @@ fn take_others(state: &mut State, container: &ContainerId, more: usize, then: Th
         more,
         then,
     });
+    eviction::make_room(state, true);
     state.later(state.patience.release_wait, "release.wait", move |state| {
         give_up(state, number)
     });
@@ -82,9 +89,12 @@ fn take_others(state: &mut State, container: &ContainerId, more: usize, then: Th
 pub fn serve(state: &mut State) {
     while let Some(first) = state.waiting.waiting.front() {
         let (container, more) = (first.container.clone(), first.more);
-        let Ok(taken) = state.ledger.take(state.inventory.units(), &container, more) else {
+        // Its own can have had guests when it asked.
+        let own = release::own(state, &container).len().min(more);
+        let Ok(mut taken) = state.ledger.take(state.inventory.units(), &container, more - own) else {
             return;
         };
+        taken.extend(release::take_back(state, &container, own));
         if let Some(first) = state.waiting.waiting.pop_front() {
             (first.then)(state, Ok(taken));
         }

@@ -26,13 +26,18 @@ impl Guests {
     /// Notes that a container is no guest any more; the GPUs that it was on.
     pub fn remove(&mut self, guest: &ContainerId) -> Vec<UnitId> {
         let gpus = self.of(guest);
-        for gpu in &gpus {
+        self.leave(guest, &gpus);
+        gpus
+    }
+
+    /// Notes that a container is no guest of these GPUs any more.
+    pub fn leave(&mut self, guest: &ContainerId, gpus: &[UnitId]) {
+        for gpu in gpus {
             if let Some(guests) = self.on.get_mut(gpu) {
                 guests.retain(|other| other != guest);
             }
         }
         self.on.retain(|_, guests| !guests.is_empty());
-        gpus
     }
 
     /// The guests of a GPU.
@@ -44,6 +49,22 @@ impl Guests {
     pub fn of(&self, guest: &ContainerId) -> Vec<UnitId> {
         let gpus = self.on.iter().filter(|(_, guests)| guests.contains(guest));
         gpus.map(|(gpu, _)| gpu.clone()).collect()
+    }
+
+    /// All guests, each with the GPUs that it is on.
+    pub fn by_guest(&self) -> BTreeMap<ContainerId, Vec<UnitId>> {
+        let mut all: BTreeMap<ContainerId, Vec<UnitId>> = BTreeMap::new();
+        for (gpu, guests) in &self.on {
+            for guest in guests {
+                all.entry(guest.clone()).or_default().push(gpu.clone());
+            }
+        }
+        all
+    }
+
+    /// The GPUs that have guests.
+    pub fn gpus(&self) -> impl Iterator<Item = &UnitId> {
+        self.on.keys()
     }
 
     /// Whether there are none.
@@ -66,6 +87,13 @@ mod tests {
         guests.add(&b, &gpus[1..]);
         assert_eq!(guests.on(&gpus[0]), std::slice::from_ref(&a));
         assert_eq!(guests.on(&gpus[1]), [a.clone(), b.clone()]);
+        let want = [(a.clone(), gpus.to_vec()), (b.clone(), gpus[1..].to_vec())];
+        assert_eq!(guests.by_guest(), want.into());
+        guests.leave(&a, &gpus[1..]);
+        guests.leave(&b, &gpus[..1]);
+        assert_eq!(guests.on(&gpus[1]), std::slice::from_ref(&b));
+        assert_eq!(guests.gpus().collect::<Vec<_>>(), gpus.iter().collect::<Vec<_>>());
+        guests.add(&a, &gpus);
         assert_eq!(guests.remove(&a), gpus);
         assert_eq!((guests.of(&a), guests.of(&b)), (vec![], gpus[1..].to_vec()));
         assert_eq!((guests.remove(&a), guests.remove(&b).len()), (vec![], 1));

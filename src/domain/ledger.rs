@@ -153,6 +153,11 @@ impl Ledger {
         self.releasing.extend(had);
     }
 
+    /// Notes that somebody may use a unit that nobody holds, until it is [`Ledger::freed`].
+    pub fn hold_back(&mut self, unit: &UnitId) {
+        self.releasing.insert(unit.clone());
+    }
+
     /// Notes that nobody uses a unit any more that was let go.
     pub fn freed(&mut self, unit: &UnitId) {
         self.releasing.remove(unit);

@@ -18,8 +18,9 @@ fn name(phase: &Phase) -> &'static str {
     }
 }
 
-/// The text for the advertised units with their phases, and how many GPUs launches and growths wait for.
-pub fn text(units: &[(UnitId, Phase)], waited_for: usize) -> String {
+/// The text for the advertised units with their phases, how many GPUs launches and growths wait for, and how many containers
+/// are guests.
+pub fn text(units: &[(UnitId, Phase)], waited_for: usize, guests: usize) -> String {
     let mut text = String::new();
     let mut family = |metric: &str, help: &str, samples: &[(String, usize)]| {
         // Writing to a string cannot fail.
@@ -57,6 +58,11 @@ pub fn text(units: &[(UnitId, Phase)], waited_for: usize) -> String {
         "GPUs that launches and growths wait for.",
         &[(String::new(), waited_for)],
     );
+    family(
+        "mesos_gpu_guests",
+        "Containers that are on GPUs which they do not hold.",
+        &[(String::new(), guests)],
+    );
     text
 }
 
@@ -80,7 +86,7 @@ mod tests {
             unit("GPU-2", Phase::Sick("lost".to_owned())),
             unit("GPU-\"3", Phase::Sick("lost".to_owned())),
         ];
-        let text = text(&units, 2);
+        let text = text(&units, 2, 3);
         for line in [
             "mesos_gpu_advertised 3",
             "mesos_gpu_gpus{phase=\"free\"} 0",
@@ -89,6 +95,7 @@ mod tests {
             "mesos_gpu_set_aside{uuid=\"GPU-2\"} 1",
             "mesos_gpu_set_aside{uuid=\"GPU-\\\"3\"} 1",
             "mesos_gpu_waited_for 2",
+            "mesos_gpu_guests 3",
             "# TYPE mesos_gpu_gpus gauge",
         ] {
             assert!(text.lines().any(|is| is == line), "{line} is not in\n{text}");

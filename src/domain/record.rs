@@ -15,6 +15,8 @@ pub struct Record {
     pub advertised: Option<Advertised>,
     /// Who holds what, in the order in which it was taken; children with what they were given of their root's.
     pub held: BTreeMap<ContainerId, Vec<UnitId>>,
+    /// Who is on GPUs that it does not hold, as a guest.
+    pub guests: BTreeMap<ContainerId, Vec<UnitId>>,
 }
 
 /// What an agent advertised.

@@ -59,6 +59,13 @@ pub fn same_boot(written: &str, now: &str) -> bool {
     written.is_empty() || now.is_empty() || written == now
 }
 
+/// The GPUs that a container was a guest on, as far as it can still be. The kernel grants a guest what it grants a holder, so
+/// only the checkpoint tells the one from the other: its word is what is taken from the kernel's before that counts as a hold.
+pub fn guest_of(record: &Record, container: &ContainerId, same_boot: bool) -> Vec<UnitId> {
+    let written = record.guests.get(container).filter(|_| same_boot);
+    written.cloned().unwrap_or_default()
+}
+
 /// What a container that was found at recovery, live or an orphan, holds.
 pub fn holds(container: &ContainerId, witnesses: &Witnesses<'_>, inventory: &Inventory) -> Decision {
     // What ran in an earlier boot is dead, so what was written then gives nobody anything.

@@ -86,10 +86,69 @@ pub fn gpus_wanted(resources: &[GpuShare]) -> Result<u32, RequestError> {
     Ok(sum as u32)
 }
 
+/// How many GPUs a container wants, or has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// To hold, alone.
+    pub regular: usize,
+    /// To be a guest on, until their holders want them.
+    pub revocable: usize,
+}
+
+impl Wanted {
+    /// What the entries ask for, each kind by itself.
+    ///
+    /// # Errors
+    /// As [`gpus_wanted`], of all entries together.
+    pub fn of(shares: &[GpuShare]) -> Result<Self, RequestError> {
+        let count = |shares: &[GpuShare]| {
+            gpus_wanted(shares).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+        };
+        let revocable: Vec<GpuShare> = shares.iter().filter(|share| share.revocable).copied().collect();
+        let (all, revocable) = (count(shares)?, count(&revocable)?);
+        Ok(Self {
+            regular: all.saturating_sub(revocable),
+            revocable,
+        })
+    }
+
+    /// What this is more than another; of a kind of which it is less, nothing.
+    pub fn beyond(self, other: Self) -> Self {
+        Self {
+            regular: self.regular.saturating_sub(other.regular),
+            revocable: self.revocable.saturating_sub(other.revocable),
+        }
+    }
+
+    /// Whether it is nothing.
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn revocable_entries_are_counted_apart_and_judged_together() {
+        let shares = |entries: &[(f64, bool)]| -> Vec<GpuShare> {
+            let share = |&(amount, revocable): &(f64, bool)| GpuShare { amount, revocable };
+            entries.iter().map(share).collect()
+        };
+        let two_kinds = shares(&[(1.0, false), (2.0, true), (2.0, false), (1.0, true)]);
+        let want = |regular, revocable| Wanted { regular, revocable };
+        assert_eq!(Wanted::of(&two_kinds), Ok(want(3, 3)));
+        assert_eq!(Wanted::of(&[]), Ok(want(0, 0)));
+        let error = Wanted::of(&shares(&[(0.5, true), (0.5, false)])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "gpus must be whole numbers: asked for 0.5 + 0.5"
+        );
+        assert_eq!(want(3, 1).beyond(want(1, 2)), want(2, 0));
+        assert!(want(1, 2).beyond(want(2, 2)).is_none());
+    }
 
     fn wanted(amounts: &[f64]) -> Result<u32, String> {
         let shares: Vec<GpuShare> = amounts

@@ -8,6 +8,7 @@
 use crate::agent::state::State;
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
+use crate::domain::request::Wanted;
 use crate::error::Error;
 use crate::isolator::{devices, observe, prepare, shrink};
 use crate::wire::ContainerConfig;
@@ -17,7 +18,7 @@ pub(super) fn prepare(
     state: &mut State,
     child: &ContainerId,
     config: &ContainerConfig,
-    wanted: usize,
+    wanted: Wanted,
 ) -> Result<Option<Vec<UnitId>>, Error> {
     if config.is_debug() {
         return Ok(None);
@@ -55,27 +56,32 @@ fn grant_own_cgroup(state: &State, child: &ContainerId, units: &[UnitId]) -> Res
     Ok(())
 }
 
-/// The first of the GPUs above that no sibling was given.
-fn bind(state: &State, child: &ContainerId, wanted: usize) -> Result<Vec<UnitId>, Error> {
+/// The first of the GPUs above that no sibling was given, of each kind.
+fn bind(state: &State, child: &ContainerId, wanted: Wanted) -> Result<Vec<UnitId>, Error> {
     let Some(parent) = child.parent() else {
         return Ok(Vec::new());
     };
-    let above = state.units_of(&parent);
+    let is_guest_on = state.guests.of(&child.root());
+    let (shared, held): (Vec<_>, Vec<_>) = state
+        .units_of(&parent)
+        .into_iter()
+        .partition(|unit| is_guest_on.contains(unit));
     let given = given_below(state, &parent);
-    let left: Vec<UnitId> = above
-        .iter()
-        .filter(|unit| !given.contains(unit))
-        .cloned()
-        .collect();
-    if left.len() < wanted {
-        return Err(Error::request(format!(
-            "cannot give GPUs to container {child}: {wanted} wanted, container {parent} has {} and {} of them are not \
-             given to other children",
-            above.len(),
-            left.len()
-        )));
-    }
-    Ok(left.into_iter().take(wanted).collect())
+    let first_of = |above: Vec<UnitId>, wanted: usize, kind: &str| {
+        let left: Vec<&UnitId> = above.iter().filter(|unit| !given.contains(unit)).collect();
+        if left.len() < wanted {
+            return Err(Error::request(format!(
+                "cannot give GPUs to container {child}: {wanted} {kind}wanted, container {parent} has {} and {} of them are \
+                 not given to other children",
+                above.len(),
+                left.len()
+            )));
+        }
+        Ok(left.into_iter().take(wanted).cloned().collect::<Vec<_>>())
+    };
+    let mut units = first_of(held, wanted.regular, "")?;
+    units.extend(first_of(shared, wanted.revocable, "revocable ones ")?);
+    Ok(units)
 }
 
 /// What the children of a container were given.

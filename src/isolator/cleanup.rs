@@ -6,7 +6,7 @@ use crate::agent::reply::Reply;
 use crate::agent::state::State;
 use crate::agent::{release, waiting};
 use crate::domain::container::ContainerId;
-use crate::isolator::{children, devices, observe, prepare};
+use crate::isolator::{children, devices, guest, observe, prepare};
 
 /// Gives back what the container held.
 pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
@@ -24,11 +24,14 @@ pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
 
 fn root(state: &mut State, container: &ContainerId) {
     state.containers.retain(|known, _| &known.root() != container);
+    state.evictions.forget(container);
+    state.corrections.forget(container);
     release::container_ended(state, container);
-    let units = state.ledger.held_by(container).to_vec();
+    let units = state.units_of(container);
     if units.is_empty() {
         return;
     }
+    let shared = state.guests.of(container);
     // Its cgroup outlives this call; withdrawn here, no two cgroups ever name the same GPU.
     for failure in devices::revoke(state, &container.cgroup(&state.cgroups_root), &units, &[]) {
         log::warn!("container {container} is gone, but {failure}");
@@ -37,5 +40,7 @@ fn root(state: &mut State, container: &ContainerId) {
         "container {container} ended and gave back {}",
         prepare::list(&units)
     );
-    release::begin(state, container, &units, false);
+    guest::leave(state, container, &shared, false);
+    let held = state.ledger.held_by(container).to_vec();
+    release::begin(state, container, &held, false);
 }

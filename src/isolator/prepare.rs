@@ -7,10 +7,10 @@ use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
 use crate::domain::launch_plan;
 use crate::domain::mount::Mount;
-use crate::domain::request::gpus_wanted;
+use crate::domain::request::Wanted;
 use crate::error::Error;
 use crate::isolator::image::Fitted;
-use crate::isolator::{children, grant, image, observe};
+use crate::isolator::{children, grant, guest, image, observe};
 use crate::wire::container::ExecutorInfo;
 use crate::wire::resource::gpu_shares;
 use crate::wire::{ContainerConfig, ContainerLaunchInfo, ContainerMountInfo, Environment, Resource};
@@ -25,7 +25,16 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
             "container {container} was prepared before"
         )));
     }
-    let wanted = match wanted(&config.resources) {
+    let wanted = wanted(&config.resources).and_then(|wanted| {
+        // A child lives on what its root has.
+        let revocable = if container.is_nested() {
+            0
+        } else {
+            wanted.revocable
+        };
+        guest::allowed(state, container, revocable).map(|()| wanted)
+    });
+    let wanted = match wanted {
         Ok(wanted) => wanted,
         Err(error) => return reply.fail(&error),
     };
@@ -38,7 +47,7 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
     if observe::is_on(state) {
         // Mesos's own isolator fits images itself.
         let units = observe::look(state, container);
-        return reply.answer(units.map(|units| Some(Told::of(&units, &config).with(Fitted::default()))));
+        return reply.answer(units.map(|units| Some(Told::of(&units, &[], &config).with(Fitted::default()))));
     }
     let id = container.clone();
     let then = move |state: &mut State, given: Result<Vec<UnitId>, Error>| {
@@ -66,7 +75,8 @@ fn launch(
         Ok(given) => given,
         Err(error) => return reply.fail(&error),
     };
-    let told = given.as_deref().map(|units| Told::of(units, config));
+    let shared = state.guests.of(&container.root());
+    let told = given.as_deref().map(|units| Told::of(units, &shared, config));
     let then = move |_: &mut State, fitted: Result<Fitted, Error>| {
         let info = fitted.map(|fitted| match told {
             None if fitted == Fitted::default() => None,
@@ -97,10 +107,9 @@ pub fn executor(info: &ExecutorInfo) -> Option<Executor> {
 ///
 /// # Errors
 /// A number that is not a whole one, with the number.
-pub(super) fn wanted(resources: &[Resource]) -> Result<usize, Error> {
+pub(super) fn wanted(resources: &[Resource]) -> Result<Wanted, Error> {
     let shares = gpu_shares(resources).map_err(|e| Error::request(e.to_string()))?;
-    let wanted = gpus_wanted(&shares).map_err(|e| Error::request(e.to_string()))?;
-    usize::try_from(wanted).map_err(|e| Error::request(format!("cannot count {wanted} GPUs: {e}")))
+    Wanted::of(&shares).map_err(|e| Error::request(e.to_string()))
 }
 
 /// What a container is told of its GPUs.
@@ -110,14 +119,14 @@ struct Told {
 }
 
 impl Told {
-    fn of(units: &[UnitId], config: &ContainerConfig) -> Self {
+    fn of(units: &[UnitId], shared: &[UnitId], config: &ContainerConfig) -> Self {
         let is_set = |name: &str| {
             config
                 .image()
                 .is_some_and(|image| image.env.iter().any(|pair| pair.split('=').next() == Some(name)))
         };
         Self {
-            variables: launch_plan::environment(units, is_set),
+            variables: launch_plan::environment(units, shared, is_set),
             is_command_task: config.task_info.is_some(),
         }
     }

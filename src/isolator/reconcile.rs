@@ -8,6 +8,7 @@ use crate::config::Mode;
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
 use crate::isolator::{devices, prepare};
+use std::collections::BTreeSet;
 
 /// Looks at every container with GPUs, and again after each interval.
 pub fn watch(state: &mut State) {
@@ -18,14 +19,15 @@ pub fn watch(state: &mut State) {
     state.later(state.patience.health_interval, "reconcile", watch);
 }
 
-/// Makes the kernel let every container with GPUs open what it holds and no other: for all of them it is withdrawn before
-/// for any of them it is granted, so that two whose GPUs changed places never have the same.
+/// Makes the kernel let every container with GPUs open what it holds or is a guest on, and no other: for all of them it is
+/// withdrawn before for any of them it is granted, so that two whose GPUs changed places never have the same.
 pub fn repair(state: &mut State) {
-    let holders: Vec<ContainerId> = state.ledger.all_held().keys().cloned().collect();
-    for container in &holders {
+    let holders = state.ledger.all_held().keys().cloned();
+    let all: BTreeSet<ContainerId> = holders.chain(state.guests.by_guest().into_keys()).collect();
+    for container in &all {
         withdraw(state, container);
     }
-    for container in &holders {
+    for container in &all {
         grant(state, container);
     }
 }
@@ -38,11 +40,11 @@ pub(super) fn container(state: &mut State, container: &ContainerId) {
 
 fn withdraw(state: &State, container: &ContainerId) {
     let cgroup = container.cgroup(&state.cgroups_root);
-    let held = state.ledger.held_by(container);
+    let has = state.units_of(container);
     let Ok(mut stray) = devices::granted(state, &cgroup) else {
         return;
     };
-    stray.retain(|unit| !held.contains(unit));
+    stray.retain(|unit| !has.contains(unit));
     if stray.is_empty() {
         return;
     }
@@ -50,22 +52,20 @@ fn withdraw(state: &State, container: &ContainerId) {
         "container {container} could open {}, which it does not hold",
         prepare::list(&stray)
     );
-    for failure in devices::revoke(state, &cgroup, &stray, held) {
+    for failure in devices::revoke(state, &cgroup, &stray, &has) {
         log::error!("container {container} still can: {failure}");
     }
 }
 
 fn grant(state: &mut State, container: &ContainerId) {
     let cgroup = container.cgroup(&state.cgroups_root);
-    // After a recovery in doubt two can hold the same unit; then it stays as the kernel has it.
-    let alone: Vec<UnitId> = state
-        .ledger
-        .held_by(container)
-        .iter()
-        .filter(|unit| state.ledger.holders(unit).count() == 1)
-        .cloned()
-        .collect();
-    match devices::missing(state, &cgroup, &alone) {
+    // After a recovery in doubt two can hold the same unit; then it stays as the kernel has it. A guest is no holder.
+    let in_doubt = |unit: &UnitId| {
+        state.ledger.held_by(container).contains(unit) && state.ledger.holders(unit).count() != 1
+    };
+    let mut sure = state.units_of(container);
+    sure.retain(|unit| !in_doubt(unit));
+    match devices::missing(state, &cgroup, &sure) {
         Ok(missing) if missing.is_empty() => {}
         Ok(missing) => {
             let names: Vec<String> = missing.iter().map(ToString::to_string).collect();

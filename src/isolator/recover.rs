@@ -2,17 +2,18 @@
 //! `recover`: the agent starts, perhaps beside containers of its predecessor.
 //!
 //! What a container holds is told by two witnesses, the agent's own checkpoint and the kernel, for live containers and for
-//! orphans alike (those are destroyed later, and hold until then). Nothing here fails the agent: one container that cannot
+//! orphans alike (those are destroyed later, and hold until then); who was a guest is told by the checkpoint alone. Nothing here fails the agent: one container that cannot
 //! be read costs a log line.
 
 use crate::agent::discovery::AFTER_START;
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
+use crate::agent::{eviction, release};
 use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
 use crate::domain::record::Record;
-use crate::domain::recovery::{Checkpointed, Witnesses, holds, same_boot};
-use crate::isolator::{devices, observe};
+use crate::domain::recovery::{Checkpointed, Witnesses, guest_of, holds, same_boot};
+use crate::isolator::{devices, observe, prepare};
 use crate::ports::checkpoint::Loaded;
 
 /// A container that lives on.
@@ -52,6 +53,8 @@ pub fn recover(state: &mut State, live: &[Live], orphans: &[ContainerId], reply:
             known.given = record.and_then(|record| record.held.get(container).cloned());
             continue;
         }
+        let guest_of = record_of(&loaded).map(|record| guest_of(record, container, same_boot));
+        state.guests.add(container, &guest_of.unwrap_or_default());
         let checkpoint = match &loaded {
             Loaded::Absent => Checkpointed::NoRecord,
             Loaded::Unusable(_) => Checkpointed::Unusable,
@@ -59,6 +62,7 @@ pub fn recover(state: &mut State, live: &[Live], orphans: &[ContainerId], reply:
         };
         take_up(state, container, checkpoint, same_boot);
     }
+    release::of_guests(state);
     state.recovered = true;
     let held = state
         .inventory
@@ -75,7 +79,13 @@ pub fn recover(state: &mut State, live: &[Live], orphans: &[ContainerId], reply:
     reply.answer(Ok(()));
     // The kernel is told nothing here, so the disk can wait until the agent's own start is over.
     state.show();
-    state.later(AFTER_START, "recover", State::record);
+    state.later(AFTER_START, "recover", |state| {
+        state.record();
+        if state.estimate.interval().is_none() {
+            // Nobody watches over the owners.
+            eviction::all(state, "the parameter oversubscribe is off");
+        }
+    });
 }
 
 /// Books what the kernel grants a container that nobody told us of.
@@ -85,7 +95,14 @@ pub(super) fn adopt(state: &mut State, container: &ContainerId) {
 }
 
 fn take_up(state: &mut State, container: &ContainerId, checkpoint: Checkpointed<'_>, same_boot: bool) {
-    let kernel = granted(state, container);
+    let guest_of = state.guests.of(container);
+    if !guest_of.is_empty() {
+        log::info!("container {container} is a guest on {}", prepare::list(&guest_of));
+    }
+    let mut kernel = granted(state, container);
+    if let Some(units) = &mut kernel {
+        units.retain(|unit| !guest_of.contains(unit));
+    }
     let witnesses = Witnesses {
         checkpoint,
         kernel: kernel.as_deref(),

@@ -9,24 +9,39 @@ use crate::agent::release;
 use crate::agent::state::State;
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
-use crate::isolator::{children, devices, prepare};
+use crate::domain::request::Wanted;
+use crate::isolator::{children, devices, guest, prepare};
 
-/// Makes a container keep `target` GPUs, at once or as its children end.
-pub(super) fn to(state: &mut State, container: &ContainerId, target: usize) {
-    let held = state.ledger.held_by(container).to_vec();
-    let used = children::given_below(state, container);
-    let idle: Vec<&UnitId> = held.iter().rev().filter(|unit| !used.contains(unit)).collect();
-    let surplus: Vec<UnitId> = idle
-        .into_iter()
-        .take(held.len().saturating_sub(target))
-        .cloned()
-        .collect();
-    let left = held.len() - surplus.len();
-    if let Some(known) = state.containers.get_mut(container) {
-        known.target = (left > target).then_some(target);
+/// How many GPUs a container has.
+pub(super) fn has(state: &State, container: &ContainerId) -> Wanted {
+    Wanted {
+        regular: state.ledger.held_by(container).len(),
+        revocable: state.guests.of(container).len(),
     }
-    if !surplus.is_empty() {
-        take_away(state, container, &held, &surplus);
+}
+
+/// Makes a container keep `target` GPUs, where it has more, at once or as its children end.
+pub(super) fn to(state: &mut State, container: &ContainerId, target: Wanted) {
+    let (held, shared) = (
+        state.ledger.held_by(container).to_vec(),
+        state.guests.of(container),
+    );
+    let used = children::given_below(state, container);
+    let surplus = |units: &[UnitId], target: usize| -> Vec<UnitId> {
+        let idle = units.iter().rev().filter(|unit| !used.contains(unit));
+        idle.take(units.len().saturating_sub(target)).cloned().collect()
+    };
+    let of_held = surplus(&held, target.regular);
+    let of_shared = surplus(&shared, target.revocable);
+    let left = Wanted {
+        regular: held.len() - of_held.len(),
+        revocable: shared.len() - of_shared.len(),
+    };
+    if let Some(known) = state.containers.get_mut(container) {
+        known.target = (!left.beyond(target).is_none()).then_some(target);
+    }
+    if !of_held.is_empty() || !of_shared.is_empty() {
+        take_away(state, container, &of_held, &of_shared);
     }
 }
 
@@ -38,20 +53,19 @@ pub(super) fn catch_up(state: &mut State, container: &ContainerId) {
 }
 
 /// A rule that cannot be withdrawn keeps its unit with the container: nobody else may get a GPU that this one can open.
-fn take_away(state: &mut State, container: &ContainerId, held: &[UnitId], surplus: &[UnitId]) {
-    let kept: Vec<UnitId> = held
-        .iter()
-        .filter(|unit| !surplus.contains(unit))
-        .cloned()
-        .collect();
-    let failures = devices::revoke(state, &container.cgroup(&state.cgroups_root), surplus, &kept);
+fn take_away(state: &mut State, container: &ContainerId, held: &[UnitId], shared: &[UnitId]) {
+    let surplus = [held, shared].concat();
+    let mut kept = state.units_of(container);
+    kept.retain(|unit| !surplus.contains(unit));
+    let failures = devices::revoke(state, &container.cgroup(&state.cgroups_root), &surplus, &kept);
     if !failures.is_empty() {
         return log::error!(
             "container {container} keeps {}: {}",
-            prepare::list(surplus),
+            prepare::list(&surplus),
             failures.join("; ")
         );
     }
-    log::info!("container {container} gave back {}", prepare::list(surplus));
-    release::begin(state, container, surplus, true);
+    log::info!("container {container} gave back {}", prepare::list(&surplus));
+    guest::leave(state, container, shared, true);
+    release::begin(state, container, held, true);
 }

@@ -103,6 +103,9 @@ pub struct ContainerLimitation {
 /// `mesos.TaskStatus.Reason`: the container broke a limit of no more special kind.
 pub const REASON_CONTAINER_LIMITATION: i32 = 19;
 
+/// `mesos.TaskStatus.Reason`: somebody else needs what the container was lent.
+pub const REASON_CONTAINER_PREEMPTED: i32 = 17;
+
 /// `mesos.ContainerStatus`, as far as it names the container.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ContainerStatus {

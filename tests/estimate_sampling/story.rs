@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Longer than a look's interval.
-pub const SOON: Duration = Duration::from_secs(6);
+/// A look's interval. Not longer: what is asked meanwhile is given up after as long as that.
+pub const SOON: Duration = Duration::from_secs(5);
 
 /// An agent whose GPUs are looked at every five seconds of a clock that the story moves.
 pub struct Story {
@@ -59,7 +59,11 @@ impl Story {
     }
 
     pub fn on(machine: FakeMachine) -> Self {
-        let mut agent = FakeAgent::on(machine, Mode::Exclusive);
+        Self::of(FakeAgent::on(machine, Mode::Exclusive))
+    }
+
+    /// Of an agent that is there, for example one that started again.
+    pub fn of(mut agent: FakeAgent) -> Self {
         let seconds = Arc::new(AtomicU64::new(0));
         let clock = Arc::clone(&seconds);
         let clock = Box::new(move || Duration::from_secs(clock.load(Ordering::SeqCst)));

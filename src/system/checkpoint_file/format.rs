@@ -25,6 +25,9 @@ struct File {
     boot_id: String,
     advertised: Option<Units>,
     held: Vec<Holder>,
+    /// It came later, so it may be missing; and a module that does not know it takes the kernel's word for guests too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guests: Vec<Holder>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,14 +55,8 @@ pub fn encode(record: &Record) -> Result<Vec<u8>, String> {
             selection: advertised.selection.clone(),
             units: texts(&advertised.units),
         }),
-        held: record
-            .held
-            .iter()
-            .map(|(container, units)| Holder {
-                container: container.path().to_vec(),
-                units: texts(units),
-            })
-            .collect(),
+        held: holders(&record.held),
+        guests: holders(&record.guests),
     };
     let mut text = serde_json::to_vec_pretty(&file).map_err(|error| error.to_string())?;
     text.push(b'\n');
@@ -80,23 +77,36 @@ pub fn decode(text: &[u8]) -> Result<Record, String> {
         ));
     }
     let file: File = serde_json::from_slice(text).map_err(corrupt)?;
-    let mut held = BTreeMap::new();
-    for holder in file.held {
-        let container = ContainerId::from_path(holder.container)
-            .ok_or("it is corrupt: a container in \"held\" has an empty id")?;
-        let name = container.to_string();
-        if held.insert(container, ids(&holder.units)).is_some() {
-            return Err(format!("it is corrupt: container {name} is twice in \"held\""));
-        }
-    }
     Ok(Record {
         boot_id: file.boot_id,
         advertised: file.advertised.map(|advertised| Advertised {
             units: ids(&advertised.units),
             selection: advertised.selection,
         }),
-        held,
+        held: by_container("held", file.held)?,
+        guests: by_container("guests", file.guests)?,
     })
+}
+
+fn holders(all: &BTreeMap<ContainerId, Vec<UnitId>>) -> Vec<Holder> {
+    let holder = |(container, units): (&ContainerId, &Vec<UnitId>)| Holder {
+        container: container.path().to_vec(),
+        units: texts(units),
+    };
+    all.iter().map(holder).collect()
+}
+
+fn by_container(list: &str, holders: Vec<Holder>) -> Result<BTreeMap<ContainerId, Vec<UnitId>>, String> {
+    let mut all = BTreeMap::new();
+    for holder in holders {
+        let container = ContainerId::from_path(holder.container)
+            .ok_or_else(|| format!("it is corrupt: a container in \"{list}\" has an empty id"))?;
+        let name = container.to_string();
+        if all.insert(container, ids(&holder.units)).is_some() {
+            return Err(format!("it is corrupt: container {name} is twice in \"{list}\""));
+        }
+    }
+    Ok(all)
 }
 
 fn texts(units: &[UnitId]) -> Vec<String> {
@@ -135,6 +145,24 @@ mod tests {
         let told: serde_json::Value = serde_json::from_slice(&encode(&record).unwrap()).unwrap();
         let want: serde_json::Value = serde_json::from_str(WHOLE).unwrap();
         assert_eq!(told, want);
+    }
+
+    #[test]
+    fn guests_stand_beside_holders_and_a_file_without_them_has_none() {
+        let guests = r#""guests": [{"container": ["g"], "units": ["GPU-1"]}]"#;
+        let whole = WHOLE.replace("\"held\":", &format!("{guests}, \"held\":"));
+        let record = decode(whole.as_bytes()).unwrap();
+        let guest = ContainerId::root_of("g");
+        assert_eq!(record.guests, [(guest, vec![UnitId::new("GPU-1")])].into());
+        let told: serde_json::Value = serde_json::from_slice(&encode(&record).unwrap()).unwrap();
+        assert_eq!(told, serde_json::from_str::<serde_json::Value>(&whole).unwrap());
+        assert_eq!(decode(WHOLE.as_bytes()).unwrap().guests, BTreeMap::new());
+        let twice = whole.replace(
+            "[{\"container\": [\"g\"]",
+            "[{\"container\": [\"g\"], \"units\": []}, {\"container\": [\"g\"]",
+        );
+        let error = decode(twice.as_bytes()).unwrap_err();
+        assert!(error.contains("container g is twice in \"guests\""), "{error}");
     }
 
     #[test]
@@ -197,11 +225,17 @@ mod tests {
             advertised in prop::option::of((any::<String>(), prop::collection::vec(any::<String>(), 0..4))),
             held in prop::collection::btree_map(
                 prop::collection::vec(any::<String>(), 1..4), prop::collection::vec(any::<String>(), 0..4), 0..5),
+            guests in prop::collection::btree_map(
+                prop::collection::vec(any::<String>(), 1..4), prop::collection::vec(any::<String>(), 0..4), 0..5),
         ) {
+            let by_container = |all: BTreeMap<Vec<String>, Vec<String>>| -> BTreeMap<ContainerId, Vec<UnitId>> {
+                all.into_iter().map(|(path, units)| (ContainerId::from_path(path).unwrap(), ids(&units))).collect()
+            };
             let record = Record {
                 boot_id,
                 advertised: advertised.map(|(selection, units)| Advertised { selection, units: ids(&units) }),
-                held: held.into_iter().map(|(path, units)| (ContainerId::from_path(path).unwrap(), ids(&units))).collect(),
+                held: by_container(held),
+                guests: by_container(guests),
             };
             prop_assert_eq!(decode(&encode(&record).unwrap()).unwrap(), record);
         }
