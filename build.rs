@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 const BRIDGE: &str = "src/bridge/ffi.rs";
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 13] = [
     "cpp/allocator.cpp",
     "cpp/fault.cpp",
     "cpp/hook.cpp",
@@ -17,7 +17,10 @@ const SOURCES: [&str; 10] = [
     "cpp/log.cpp",
     "cpp/module_record.cpp",
     "cpp/offers.cpp",
+    "cpp/oversubscription.cpp",
+    "cpp/qos_controller.cpp",
     "cpp/reply.cpp",
+    "cpp/resource_estimator.cpp",
 ];
 
 fn main() -> io::Result<()> {

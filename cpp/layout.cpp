@@ -2,6 +2,7 @@
 #include "mesos_gpu/layout.hpp"
 
 #include <cstring>
+#include <list>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -11,6 +12,8 @@
 #include <mesos/allocator/allocator.hpp>
 #include <mesos/hook.hpp>
 #include <mesos/slave/isolator.hpp>
+#include <mesos/slave/qos_controller.hpp>
+#include <mesos/slave/resource_estimator.hpp>
 #include <mesos/version.hpp>
 
 #include "imports.hpp"
@@ -32,6 +35,7 @@ static_assert(sizeof(mesos::Parameters) == 48, "Parameters");
 static_assert(sizeof(mesos::Quota) == 944, "Quota");
 static_assert(sizeof(mesos::Resource) == 144, "Resource");
 static_assert(sizeof(mesos::ResourceStatistics) == 408, "ResourceStatistics");
+static_assert(sizeof(mesos::ResourceUsage) == 72, "ResourceUsage");
 static_assert(sizeof(mesos::SlaveID) == 32, "SlaveID");
 static_assert(sizeof(mesos::SlaveInfo) == 104, "SlaveInfo");
 static_assert(sizeof(mesos::TaskStatus) == 136, "TaskStatus");
@@ -39,15 +43,19 @@ static_assert(sizeof(mesos::slave::ContainerConfig) == 224, "ContainerConfig");
 static_assert(sizeof(mesos::slave::ContainerLaunchInfo) == 280, "ContainerLaunchInfo");
 static_assert(sizeof(mesos::slave::ContainerLimitation) == 64, "ContainerLimitation");
 static_assert(sizeof(mesos::slave::ContainerState) == 88, "ContainerState");
+static_assert(sizeof(mesos::slave::QoSCorrection) == 40, "QoSCorrection");
 static_assert(sizeof(mesos::Resources) == 264, "Resources");
 static_assert(sizeof(Option<mesos::slave::ContainerLaunchInfo>) == 288, "Option<ContainerLaunchInfo>");
 static_assert(sizeof(Result<mesos::Resources>) == 320, "Result<Resources>");
 static_assert(sizeof(Result<mesos::Labels>) == 104, "Result<Labels>");
 static_assert(sizeof(Result<mesos::TaskStatus>) == 192, "Result<TaskStatus>");
 static_assert(sizeof(Result<mesos::Attributes>) == 80, "Result<Attributes>");
+static_assert(sizeof(Result<mesos::ResourceUsage>) == 128, "Result<ResourceUsage>");
+static_assert(sizeof(Result<std::list<mesos::slave::QoSCorrection>>) == 80, "Result<list<QoSCorrection>>");
 static_assert(sizeof(Try<Nothing>) == 48, "Try<Nothing>");
 static_assert(sizeof(Result<Nothing>) == 56, "Result<Nothing>");
 static_assert(sizeof(Future<Nothing>) == 16, "Future<Nothing>");
+static_assert(sizeof(lambda::function<Future<mesos::ResourceUsage>()>) == 32, "function<Future<ResourceUsage>()>");
 static_assert(sizeof(hashset<mesos::ContainerID>) == 56, "hashset<ContainerID>");
 static_assert(sizeof(hashmap<mesos::SlaveID, mesos::Resources>) == 56, "hashmap<SlaveID, Resources>");
 static_assert(sizeof(std::__detail::_Hash_node<std::pair<const mesos::SlaveID, mesos::Resources>, true>) == 312,
@@ -102,6 +110,7 @@ string messagesDiffer()
            differs<mesos::Parameters>("Parameters"),
            differs<mesos::Resource>("Resource"),
            differs<mesos::ResourceStatistics>("ResourceStatistics"),
+           differs<mesos::ResourceUsage>("ResourceUsage"),
            differs<mesos::SlaveID>("SlaveID"),
            differs<mesos::SlaveInfo>("SlaveInfo"),
            differs<mesos::TaskStatus>("TaskStatus"),
@@ -109,6 +118,7 @@ string messagesDiffer()
            differs<mesos::slave::ContainerLaunchInfo>("ContainerLaunchInfo"),
            differs<mesos::slave::ContainerLimitation>("ContainerLimitation"),
            differs<mesos::slave::ContainerState>("ContainerState"),
+           differs<mesos::slave::QoSCorrection>("QoSCorrection"),
        }) {
     if (!difference.empty()) {
       return difference;
@@ -167,7 +177,8 @@ F find(const char* name)
   return function;
 }
 
-// The library must see our futures as we see them: pending, failed with the text, and ready after its own `set`.
+// The library must see our futures as we see them: pending, failed with the text, and ready after its own `set`, which runs
+// the callbacks that were left with them.
 string futuresDiffer()
 {
   const auto fail = find<bool (*)(Future<Nothing>*, const string&)>(
@@ -178,8 +189,10 @@ string futuresDiffer()
   }
   Future<Nothing> failed;
   Future<Nothing> ready;
+  bool heard = false;
+  ready.onAny([&heard](const Future<Nothing>& future) { heard = future.isReady(); });
   if (!failed.isPending() || !fail(&failed, "why") || !failed.isFailed() || failed.failure() != "why" ||
-      !set(&ready, Nothing()) || !ready.isReady() || fail(&ready, "late") || !ready.isReady()) {
+      !set(&ready, Nothing()) || !ready.isReady() || fail(&ready, "late") || !ready.isReady() || !heard) {
     return "Future keeps its state elsewhere";
   }
   return "";

@@ -6,6 +6,8 @@
 #include <mesos/hook.hpp>
 #include <mesos/module/allocator.hpp>
 #include <mesos/module/isolator.hpp>
+#include <mesos/module/qos_controller.hpp>
+#include <mesos/module/resource_estimator.hpp>
 #include <mesos/slave/isolator.hpp>
 #include <mesos/version.hpp>
 
@@ -21,6 +23,8 @@ using mesos::modules::ModuleBase;
 
 static_assert(sizeof(Record) == 8 * sizeof(void*), "a record is eight pointers");
 static_assert(sizeof(mesos::modules::Module<mesos::allocator::Allocator>) == sizeof(Record), "of whatever kind");
+static_assert(sizeof(mesos::modules::Module<mesos::slave::ResourceEstimator>) == sizeof(Record), "of whatever kind");
+static_assert(sizeof(mesos::modules::Module<mesos::slave::QoSController>) == sizeof(Record), "of whatever kind");
 static_assert(sizeof(ModuleBase) == 7 * sizeof(void*), "the factory comes after the seven common ones");
 static_assert(offsetof(ModuleBase, moduleApiVersion) == 0 * sizeof(void*), "record layout");
 static_assert(offsetof(ModuleBase, mesosVersion) == 1 * sizeof(void*), "record layout");

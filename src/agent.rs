@@ -13,6 +13,7 @@ pub mod health;
 pub mod machine;
 pub mod mailbox;
 pub mod metrics;
+pub mod oversubscribable;
 pub mod products;
 pub mod release;
 pub mod reply;

@@ -5,6 +5,8 @@
 
 mod allocator;
 mod compose;
+mod controller;
+mod estimator;
 mod exports;
 mod fault;
 mod ffi;

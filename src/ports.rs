@@ -10,3 +10,4 @@ pub mod images;
 pub mod metrics;
 pub mod module_loader;
 pub mod nvml;
+pub mod usage;

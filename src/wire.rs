@@ -12,11 +12,13 @@
 
 pub mod container;
 pub mod container_id;
+pub mod correction;
 pub mod framework;
 pub mod launch;
 pub mod refusal;
 pub mod resource;
 pub mod task;
+pub mod usage;
 
 pub use container::{ContainerClass, ContainerConfig, ContainerState};
 pub use container_id::ContainerID;

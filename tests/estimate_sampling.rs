@@ -4,6 +4,8 @@
 
 #[path = "estimate_sampling/guests.rs"]
 mod guests;
+#[path = "estimate_sampling/promised.rs"]
+mod promised;
 #[path = "estimate_sampling/silence.rs"]
 mod silence;
 #[path = "estimate_sampling/story.rs"]

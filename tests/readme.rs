@@ -16,9 +16,18 @@ fn readme() -> String {
     fs::read_to_string(root().join("README.md")).unwrap()
 }
 
-/// The chapter on the allocator, which the README names.
+/// The chapter on the allocator.
 fn allocator_chapter() -> String {
-    let path = "docs/allocator.md";
+    chapter("docs/allocator.md")
+}
+
+/// The chapter on idle GPUs that are offered a second time.
+fn oversubscription_chapter() -> String {
+    chapter("docs/oversubscription.md")
+}
+
+/// A chapter that the README names.
+fn chapter(path: &str) -> String {
     assert!(readme().contains(&format!("`{path}`")));
     fs::read_to_string(root().join(path)).unwrap()
 }
@@ -56,14 +65,18 @@ fn quoted(text: &str) -> Vec<&str> {
 
 #[test]
 fn every_parameter_stands_in_the_table_with_its_default_and_meaning_and_no_other() {
-    check_keys(&section("Parameters"), KEYS);
+    let oversubscription = oversubscription_chapter();
+    let table = oversubscription
+        .split("## Parameters of oversubscription")
+        .nth(1)
+        .unwrap();
+    check_keys(&[rows(&section("Parameters")), rows(table)].concat(), KEYS);
     let allocator = allocator_chapter();
     let table = allocator.split("## Parameters of the allocator").nth(1).unwrap();
-    check_keys(table, ALLOCATOR_KEYS);
+    check_keys(&rows(table), ALLOCATOR_KEYS);
 }
 
-fn check_keys(text: &str, keys: &[Key]) {
-    let rows = rows(text);
+fn check_keys(rows: &[Vec<String>], keys: &[Key]) {
     let names: Vec<String> = rows
         .iter()
         .map(|row| row[0].trim_matches('`').to_owned())
@@ -149,7 +162,13 @@ fn every_line_to_look_for_is_one_that_the_library_writes() {
             .replace("\"\n", " ")
             .replace("MESOS_VERSION \"", "1.11.0"),
     );
-    for row in rows(&section("When something is wrong")) {
+    let oversubscription = oversubscription_chapter();
+    let of_chapter = rows(oversubscription.split("## What the log says").nth(1).unwrap());
+    assert!(of_chapter.len() >= 6);
+    for row in rows(&section("When something is wrong"))
+        .into_iter()
+        .chain(of_chapter)
+    {
         let line = row[0]
             .trim_matches('`')
             .replace("this machine has no GPU to hand out: ", "");

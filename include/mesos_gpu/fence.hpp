@@ -11,7 +11,9 @@
 #include <process/future.hpp>
 
 #include <stout/error.hpp>
+#include <stout/nothing.hpp>
 #include <stout/result.hpp>
+#include <stout/try.hpp>
 
 #include "mesos_gpu/log.hpp"
 
@@ -52,6 +54,21 @@ Result<T> fencedResult(const char* entry, F call)
   try {
     throwIfTold(entry);
     return call();
+  } catch (const std::exception& e) {
+    return Error(std::string("mesos_gpu: ") + entry + ": " + e.what());
+  } catch (...) {
+    return Error(std::string("mesos_gpu: ") + entry + ": an exception that is no std::exception");
+  }
+}
+
+// An entry that does something at once or says why not.
+template <typename F>
+Try<Nothing> fencedTry(const char* entry, F call)
+{
+  try {
+    throwIfTold(entry);
+    call();
+    return Nothing();
   } catch (const std::exception& e) {
     return Error(std::string("mesos_gpu: ") + entry + ": " + e.what());
   } catch (...) {

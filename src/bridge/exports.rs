@@ -32,6 +32,8 @@ unsafe extern "C" {
     fn mesos_gpu_create_isolator(parameters: *const c_void) -> *mut c_void;
     fn mesos_gpu_create_hook(parameters: *const c_void) -> *mut c_void;
     fn mesos_gpu_create_allocator(parameters: *const c_void) -> *mut c_void;
+    fn mesos_gpu_create_resource_estimator(parameters: *const c_void) -> *mut c_void;
+    fn mesos_gpu_create_qos_controller(parameters: *const c_void) -> *mut c_void;
 }
 
 const fn record(
@@ -74,4 +76,20 @@ static mesos_gpu_Allocator: ModuleRecord = record(
     c"Allocator",
     c"decides what of an agent with NVIDIA GPUs a framework is offered",
     mesos_gpu_create_allocator,
+);
+
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)] // The name is the module's name.
+static mesos_gpu_ResourceEstimator: ModuleRecord = record(
+    c"ResourceEstimator",
+    c"offers NVIDIA GPUs that their holders leave idle a second time, as revocable",
+    mesos_gpu_create_resource_estimator,
+);
+
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)] // The name is the module's name.
+static mesos_gpu_QoSController: ModuleRecord = record(
+    c"QoSController",
+    c"ends those who use an NVIDIA GPU that its holder wants back",
+    mesos_gpu_create_qos_controller,
 );

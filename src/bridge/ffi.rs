@@ -2,6 +2,8 @@
 //! What crosses: bytes of Mesos's messages, numbers, texts, and the promises that Mesos waits on.
 
 use super::allocator::{AllocatorCore, create_allocator};
+use super::controller::{ControllerCore, create_controller};
+use super::estimator::{EstimatorCore, UsageQuestion, create_estimator};
 use super::fault::fault_told;
 use super::hook::{HookCore, create_hook};
 use super::isolator::{IsolatorCore, create_isolator};
@@ -111,11 +113,34 @@ pub(super) mod bridge {
     }
 
     extern "Rust" {
+        type EstimatorCore;
+        fn create_estimator(parameters: &[u8]) -> Result<Box<EstimatorCore>>;
+        fn initialize(&self, usage: UniquePtr<Usage>) -> Result<()>;
+        fn oversubscribable(&self, reply: UniquePtr<ResourcesReply>);
+    }
+
+    extern "Rust" {
+        /// Somebody waits for who has what.
+        type UsageQuestion;
+        fn told(&self, usage: &[u8]);
+        fn failed(&self, why: &str);
+    }
+
+    extern "Rust" {
+        type ControllerCore;
+        fn create_controller(parameters: &[u8]) -> Result<Box<ControllerCore>>;
+        fn initialize(&self) -> Result<()>;
+        fn corrections(&self, reply: UniquePtr<CorrectionsReply>);
+        fn fail_later(&self, reply: UniquePtr<CorrectionsReply>, why: &str);
+    }
+
+    extern "Rust" {
         fn fault_told(entry: &str) -> bool;
     }
 
     unsafe extern "C++" {
         include!("mesos_gpu/reply.hpp");
+        include!("mesos_gpu/oversubscription.hpp");
         include!("mesos_gpu/log.hpp");
 
         type NothingReply;
@@ -138,6 +163,17 @@ pub(super) mod bridge {
         type StatusReply;
         fn status(self: &StatusReply, status: &[u8]) -> Result<()>;
         fn fail(self: &StatusReply, message: &str) -> Result<()>;
+
+        type ResourcesReply;
+        fn resources(self: &ResourcesReply, resources: &[Message]) -> Result<()>;
+        fn fail(self: &ResourcesReply, message: &str) -> Result<()>;
+
+        type CorrectionsReply;
+        fn corrections(self: &CorrectionsReply, corrections: &[Message]) -> Result<()>;
+        fn fail(self: &CorrectionsReply, message: &str) -> Result<()>;
+
+        type Usage;
+        fn ask(self: &Usage, question: Box<UsageQuestion>) -> Result<()>;
 
         #[cxx_name = "logRecord"]
         fn log_record(severity: i32, file: &[u8], line: i32, message: &str) -> Result<()>;

@@ -20,6 +20,10 @@ use std::time::Duration;
 const ISOLATOR: &str = "mesos_gpu_Isolator";
 /// The hook's name in `--hooks`.
 const HOOK: &str = "mesos_gpu_Hook";
+/// The resource estimator's name in `--resource_estimator`.
+const ESTIMATOR: &str = "mesos_gpu_ResourceEstimator";
+/// The QoS controller's name in `--qos_controller`.
+const CONTROLLER: &str = "mesos_gpu_QoSController";
 
 /// What the modules of this process share.
 #[derive(Default)]
@@ -45,8 +49,13 @@ pub(super) fn isolator(parameters: &[u8]) -> Result<Agent, Error> {
     let mut process = process();
     let flags = flags();
     process.add(ISOLATOR, parameters, flags)?;
-    let mode = process.config(flags)?.mode;
-    rules::check_isolation(flags, ISOLATOR, mode).map_err(wrong)?;
+    let config = process.config(flags)?;
+    rules::check_isolation(flags, ISOLATOR, config.mode).map_err(wrong)?;
+    if config.oversubscription.on
+        && let Some(missing) = rules::no_estimator(flags, ESTIMATOR).map_err(wrong)?
+    {
+        log::warn!("{missing}");
+    }
     Ok(process.running(flags)?.agent.clone())
 }
 
@@ -54,6 +63,41 @@ pub(super) fn isolator(parameters: &[u8]) -> Result<Agent, Error> {
 pub(super) fn hook(parameters: &[u8]) -> Result<(), Error> {
     super::logger::install();
     process().add(HOOK, parameters, flags())
+}
+
+/// Adds the resource estimator's parameters.
+pub(super) fn estimator(parameters: &[u8]) -> Result<(), Error> {
+    super::logger::install();
+    process().add(ESTIMATOR, parameters, flags())
+}
+
+/// Adds the QoS controller's parameters.
+pub(super) fn controller(parameters: &[u8]) -> Result<(), Error> {
+    super::logger::install();
+    process().add(CONTROLLER, parameters, flags())
+}
+
+/// The agent, for the resource estimator.
+pub(super) fn estimating() -> Result<Agent, Error> {
+    let (agent, is_on) = beside_isolator(ESTIMATOR)?;
+    if !is_on {
+        log::info!("oversubscribe is off, so no GPU is offered a second time");
+    }
+    Ok(agent)
+}
+
+/// The agent, for the QoS controller.
+pub(super) fn controlling() -> Result<Agent, Error> {
+    beside_isolator(CONTROLLER).map(|(agent, _)| agent)
+}
+
+/// The agent, for a module that is nothing without the isolator, and whether oversubscription is on.
+fn beside_isolator(module: &str) -> Result<(Agent, bool), Error> {
+    let flags = flags();
+    rules::check_beside_isolator(flags, module, ISOLATOR).map_err(wrong)?;
+    let mut process = process();
+    let running = process.running(flags)?;
+    Ok((running.agent.clone(), running.config.oversubscription.on))
 }
 
 /// The allocator's settings, which are its own: it runs in the master, where no agent starts.
@@ -106,7 +150,14 @@ impl Process {
         self.parameters
             .merge(module, &parameters.into_pairs())
             .map_err(wrong)?;
-        self.config(flags).map(|_| ())
+        let config = self.config(flags)?;
+        match &self.running {
+            Some(running) if running.config != config => Err(wrong(format!(
+                "the parameters of {module} come too late, because the agent thread runs already; give them to {ISOLATOR} or \
+                 {HOOK}"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn config(&self, flags: &MesosFlags) -> Result<Config, Error> {

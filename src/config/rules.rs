@@ -45,6 +45,31 @@ pub fn check_isolation(flags: &MesosFlags, own_name: &str, mode: Mode) -> Result
     Ok(())
 }
 
+/// Checks `--isolation` for a module that is nothing without the isolator.
+pub fn check_beside_isolator(flags: &MesosFlags, module: &str, isolator: &str) -> Result<(), ConfigError> {
+    let flag = flags.read("isolation")?;
+    if flag.is_some_and(|flag| flag.split(',').any(|word| word == isolator)) {
+        return Ok(());
+    }
+    let shown = flag.map_or("--isolation is not given".to_owned(), |flag| {
+        format!("--isolation={} does not name {isolator}", quoted(flag))
+    });
+    let text = format!(
+        "{shown}, without which {module} has no GPUs to share; add {isolator} to --isolation, or leave {module} out"
+    );
+    Err(ConfigError::new(ConfigErrorKind::Isolation, text))
+}
+
+/// What is to be said when idle GPUs are to be offered and nobody is there who would.
+pub fn no_estimator(flags: &MesosFlags, estimator: &str) -> Result<Option<String>, ConfigError> {
+    if flags.read("resource_estimator")? == Some(estimator) {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "oversubscribe is on, but --resource_estimator does not name {estimator}, so no idle GPU is offered"
+    )))
+}
+
 /// Checks `--resources`: when it names `gpus` it must name as many as are managed.
 pub fn check_resources(flags: &MesosFlags, managed: usize) -> Result<(), ConfigError> {
     let Some(text) = flags.read("resources")? else {
@@ -111,6 +136,46 @@ mod tests {
             isolation(Some(value)),
             Err((ConfigErrorKind::Isolation, want.to_owned()))
         );
+    }
+
+    #[test]
+    fn oversubscription_without_the_estimator_is_told() {
+        let told =
+            |value| no_estimator(&flags("resource_estimator", value), "mesos_gpu_ResourceEstimator").unwrap();
+        assert_eq!(told(Some("mesos_gpu_ResourceEstimator")), None);
+        for other in [None, Some("org_apache_mesos_FixedResourceEstimator")] {
+            let told = told(other).unwrap();
+            assert!(
+                told.ends_with("mesos_gpu_ResourceEstimator, so no idle GPU is offered"),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_module_beside_no_isolator_is_refused_with_the_cure() {
+        let check = |value| {
+            let flags = flags("isolation", value);
+            check_beside_isolator(&flags, "mesos_gpu_QoSController", "mesos_gpu_Isolator")
+        };
+        assert_eq!(check(Some("cgroups/devices,mesos_gpu_Isolator")), Ok(()));
+        for (value, shown) in [
+            (None, "--isolation is not given"),
+            (
+                Some("mesos_gpu_Isolator2"),
+                "--isolation=\"mesos_gpu_Isolator2\" does not name mesos_gpu_Isolator",
+            ),
+        ] {
+            let error = check(value).unwrap_err();
+            let want = format!(
+                "{shown}, without which mesos_gpu_QoSController has no GPUs to share; add mesos_gpu_Isolator to --isolation, \
+                 or leave mesos_gpu_QoSController out"
+            );
+            assert_eq!(
+                (error.kind(), error.to_string()),
+                (ConfigErrorKind::Isolation, want)
+            );
+        }
     }
 
     #[test]

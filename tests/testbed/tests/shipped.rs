@@ -20,10 +20,12 @@ use record::{Opened, TEXTS};
 use testbed::support;
 
 /// The modules and their kinds, as Mesos spells them.
-const KINDS: [(&str, &str); 3] = [
+const KINDS: [(&str, &str); 5] = [
     ("mesos_gpu_Isolator", "Isolator"),
     ("mesos_gpu_Hook", "Hook"),
     ("mesos_gpu_Allocator", "Allocator"),
+    ("mesos_gpu_ResourceEstimator", "ResourceEstimator"),
+    ("mesos_gpu_QoSController", "QoSController"),
 ];
 /// Modules that the library has and modules.json does not load: those that not every agent wants.
 const NOT_IN_MODULES_JSON: [&str; 0] = [];

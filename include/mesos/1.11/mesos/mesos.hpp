@@ -20,6 +20,7 @@ MESOS_MESSAGE(Labels, 48);
 MESOS_MESSAGE(Parameters, 48);
 MESOS_MESSAGE(Resource, 144);
 MESOS_MESSAGE(ResourceStatistics, 408);
+MESOS_MESSAGE(ResourceUsage, 72);
 MESOS_MESSAGE(SlaveID, 32);
 MESOS_MESSAGE(SlaveInfo, 104);
 MESOS_MESSAGE(TaskInfo, 224);

@@ -38,6 +38,8 @@ public:
   MESOS_WEAK Resources& operator+=(const Resource& resource);
   MESOS_WEAK Resources& operator-=(const Resources& that);
 
+  MESOS_WEAK static bool isRevocable(const Resource& resource);
+
   bool empty() const { return count == 0; }
 
   class const_iterator

@@ -26,6 +26,18 @@ public:
   virtual void operator()(Args&&... args) && = 0;
 };
 
+template <typename F, typename... Args>
+class CallableFn final : public Callable<Args...>
+{
+public:
+  explicit CallableFn(F f) : f(std::move(f)) {}
+
+  void operator()(Args&&... args) && override { std::move(f)(std::forward<Args>(args)...); }
+
+private:
+  F f;
+};
+
 template <typename... Args>
 using CallableOnce = std::unique_ptr<Callable<Args...>>;
 
@@ -55,6 +67,18 @@ public:
 
   const T& get() const { return data->result.get(); }
   const std::string& failure() const { return data->result.error(); }
+
+  // Runs `f` with this future when it is complete, whoever completes it, and at once where it is already. It is kept where
+  // libprocess keeps its own, and goes with them unrun where the future is given up.
+  template <typename F>
+  const Future<T>& onAny(F f) const
+  {
+    lambda::CallableOnce<const Future<T>&> callback(new lambda::CallableFn<F, const Future<T>&>(std::move(f)));
+    if (!kept(callback)) {
+      std::move (*callback)(*this);
+    }
+    return *this;
+  }
 
 private:
   template <typename U>
@@ -116,6 +140,16 @@ private:
   {
     Guard guard(data->lock);
     return data->state;
+  }
+
+  bool kept(lambda::CallableOnce<const Future<T>&>& callback) const
+  {
+    Guard guard(data->lock);
+    if (data->state != PENDING) {
+      return false;
+    }
+    data->onAnyCallbacks.push_back(std::move(callback));
+    return true;
   }
 
   bool become(State next, const Result<T>& result) const

@@ -36,9 +36,12 @@ impl Faults {
 
     /// An agent that fails where this says.
     pub fn agent(&self, bed: &Testbed, machine: &Machine) -> AgentBuilder {
-        gpu_agent(bed)
-            .machine(machine)
-            .env("MESOS_GPU_FAULTS", self.0.display().to_string())
+        self.apply(gpu_agent(bed).machine(machine))
+    }
+
+    /// The same of another agent.
+    pub fn apply(&self, agent: AgentBuilder) -> AgentBuilder {
+        agent.env("MESOS_GPU_FAULTS", self.0.display().to_string())
     }
 
     /// From now on `entry` fails in this way; gives back what the failure must say.

@@ -12,6 +12,7 @@ pub mod faults;
 pub mod group;
 pub mod images;
 pub mod mixed_load;
+pub mod oversubscription;
 pub mod probe;
 pub mod random;
 
