@@ -55,6 +55,7 @@ impl Story {
         let mut story = Self::held(count);
         story.tell(quiet(count));
         story.looks(13);
+        assert_eq!(story.offered().len(), usize::from(count));
         story
     }
 

@@ -60,15 +60,6 @@ pub fn of_executor(name: &str, resources: Vec<Resource>) -> ContainerConfig {
 }
 
 impl Story {
-    /// So many GPUs, each held by `c<n>` and idle since a window.
-    pub fn idle(count: u8) -> Self {
-        let mut story = Self::held(count);
-        story.tell(quiet(count));
-        story.looks(13);
-        assert_eq!(story.offered().len(), usize::from(count));
-        story
-    }
-
     /// Launches a container with these resources, for no executor.
     pub fn enter(&mut self, name: &str, resources: Vec<Resource>) -> Result<Variables, Error> {
         self.enter_as(name, &with(resources))
