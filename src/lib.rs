@@ -18,6 +18,7 @@
 //! | `cpp/`, `include/mesos_gpu` | Mesos's types, promises, factories; no decisions |
 //! | `include/mesos/1.11` | the module interface of Mesos 1.11 in our own words |
 //! | `bridge` | translate, guard, compose; unsafe code lives here and in `system/nvml/mig_ids.rs` only |
+//! | [`tool`] | what the operator's program `mesos-gpu` finds out and shows; nothing of it is in the module |
 //! | [`isolator`], [`advertise`], [`filter`] | the modules: what agents do, one verb a file, and what the allocator of a master withholds |
 //! | [`system`] | the real machine behind the ports |
 //! | [`agent`] | the one thread that owns the state: discovery, health, release, waiting |
@@ -43,4 +44,5 @@ pub mod filter;
 pub mod isolator;
 pub mod ports;
 pub mod system;
+pub mod tool;
 pub mod wire;

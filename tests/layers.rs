@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// From the top down. Modules on one line do not know each other.
 const LAYERS: [&[&str]; 7] = [
-    &["bridge"],
+    &["bridge", "tool"],
     &["isolator", "advertise", "filter", "system"],
     &["agent"],
     &["ports"],

@@ -64,6 +64,11 @@ impl MesosFlags {
         )
     }
 
+    /// The names that are given, in lower case, from the command line and the environment alike.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// The text of a flag, by its name in lower case: `true` or `false` for a flag given without a value. None when it is
     /// not given, or when its file could not be read, see [`MesosFlags::read`].
     pub fn get(&self, name: &str) -> Option<&str> {

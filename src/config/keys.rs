@@ -90,7 +90,7 @@ fn unknown(table: &[Key], key: &str, value: &str) -> ConfigError {
 }
 
 /// How many letters must be changed, added or dropped to come from one word to the other.
-fn distance(from: &str, to: &str) -> usize {
+pub(crate) fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, a) in from.chars().take(64).enumerate() {

@@ -19,13 +19,18 @@ pub fn of_this_process() -> MesosFlags {
 }
 
 fn of_process(proc: &Path) -> MesosFlags {
-    let argv = words(&proc.join("cmdline"));
-    let env: Vec<(String, String)> = words(&proc.join("environ"))
+    let (argv, env) = started_with(proc);
+    MesosFlags::parse(&argv, &env, &read)
+}
+
+/// The command line and the environment that a process was started with, from its folder under `/proc`.
+pub fn started_with(proc: &Path) -> (Vec<String>, Vec<(String, String)>) {
+    let env = words(&proc.join("environ"))
         .iter()
         .filter_map(|variable| variable.split_once('='))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    MesosFlags::parse(&argv, &env, &read)
+    (words(&proc.join("cmdline")), env)
 }
 
 /// The texts of a file in which each ends with a NUL.
@@ -49,7 +54,10 @@ fn words(path: &Path) -> Vec<String> {
 
 /// The text of the file that a flag names. Only a file: a pipe was emptied by the agent, and reading it again would wait
 /// for ever.
-fn read(path: &Path) -> io::Result<String> {
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn read(path: &Path) -> io::Result<String> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::other(
