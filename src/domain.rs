@@ -28,3 +28,4 @@ pub mod recovery;
 pub mod request;
 pub mod search_path;
 pub mod selection;
+pub mod words;

@@ -16,6 +16,7 @@ use crate::agent::eviction;
 use crate::agent::state::State;
 use crate::domain::estimate::{self, Books, MustGo, Sample};
 use crate::domain::gpu::UnitId;
+use crate::domain::words::listed;
 use crate::error::Error;
 use crate::ports::nvml::NvmlFailure;
 use crate::wire::Resource;
@@ -86,10 +87,6 @@ fn announce(before: &Decision, now: &Decision, new: &[MustGo]) {
             idle => log::info!("held GPUs that are idle and can take a guest: {}", listed(idle)),
         }
     }
-}
-
-fn listed<T: ToString>(all: &[T]) -> String {
-    all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Who has which GPU, and who is on it besides, as of now.

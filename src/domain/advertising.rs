@@ -7,6 +7,7 @@
 
 use crate::domain::gpu::UnitId;
 use crate::domain::record::Advertised;
+use crate::domain::words::listed;
 
 /// What is advertised, and what a person must know of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +21,6 @@ pub struct Advertising {
 /// The set that was advertised before, if that still counts: the operator's selection is the same.
 pub fn remembered(before: Option<&Advertised>, selection: &str, found: &[UnitId]) -> Option<Advertising> {
     let before = before.filter(|before| before.selection == selection && !before.units.is_empty())?;
-    let names = |units: Vec<&UnitId>| {
-        units
-            .into_iter()
-            .map(UnitId::as_str)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     let lost: Vec<&UnitId> = before.units.iter().filter(|unit| !found.contains(unit)).collect();
     let new: Vec<&UnitId> = found.iter().filter(|unit| !before.units.contains(unit)).collect();
     let total = before.units.len();
@@ -35,14 +29,14 @@ pub fn remembered(before: Option<&Advertised>, selection: &str, found: &[UnitId]
         notes.push(format!(
             "{} of {total} advertised GPUs are not there and are held back: {}",
             lost.len(),
-            names(lost)
+            listed(lost)
         ));
     }
     if !new.is_empty() {
         notes.push(format!(
             "GPUs that this agent did not advertise when it registered are left alone: {}; to take them up, let the agent \
              register anew (remove meta from its --work_dir)",
-            names(new)
+            listed(new)
         ));
     }
     Some(Advertising {

@@ -10,6 +10,7 @@ use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
 use crate::domain::inventory::Inventory;
 use crate::domain::record::Record;
+use crate::domain::words::listed;
 
 /// What the checkpoint says of one container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,10 +99,7 @@ pub fn holds(container: &ContainerId, witnesses: &Witnesses<'_>, inventory: &Inv
     let mut notes: Vec<String> = findings
         .iter()
         .filter(|(_, units)| !units.is_empty())
-        .map(|(what, units)| {
-            let names: Vec<&str> = units.iter().map(|unit| unit.as_str()).collect();
-            format!("container {container} {what}: {}", names.join(", "))
-        })
+        .map(|(what, units)| format!("container {container} {what}: {}", listed(units)))
         .collect();
     let no_record = matches!(
         witnesses.checkpoint,

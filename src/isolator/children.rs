@@ -9,8 +9,9 @@ use crate::agent::state::State;
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
 use crate::domain::request::Wanted;
+use crate::domain::words::listed;
 use crate::error::Error;
-use crate::isolator::{devices, observe, prepare, shrink};
+use crate::isolator::{devices, observe};
 use crate::wire::ContainerConfig;
 
 /// Binds a child; none when it inherits its parent's environment as it is.
@@ -35,10 +36,7 @@ pub(super) fn prepare(
         grant_own_cgroup(state, child, &units)?;
     }
     if !units.is_empty() {
-        log::info!(
-            "container {child} uses {} of its root's GPUs",
-            prepare::list(&units)
-        );
+        log::info!("container {child} uses {} of its root's GPUs", listed(&units));
     }
     Ok(Some(units))
 }
@@ -107,5 +105,4 @@ pub(super) fn cleanup(state: &mut State, child: &ContainerId) {
         }
     }
     state.record();
-    shrink::catch_up(state, &child.root());
 }

@@ -6,7 +6,8 @@ use crate::agent::reply::Reply;
 use crate::agent::state::State;
 use crate::agent::{release, waiting};
 use crate::domain::container::ContainerId;
-use crate::isolator::{children, devices, guest, observe, prepare};
+use crate::domain::words::listed;
+use crate::isolator::{children, devices, guest, observe, shrink};
 
 /// Gives back what the container held.
 pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
@@ -14,6 +15,7 @@ pub fn cleanup(state: &mut State, container: &ContainerId, reply: &Reply<()>) {
     state.machine.images.ended(&container.to_string());
     if container.is_nested() {
         children::cleanup(state, container);
+        shrink::catch_up(state, &container.root());
     } else if observe::is_on(state) {
         observe::forget(state, container);
     } else {
@@ -36,10 +38,7 @@ fn root(state: &mut State, container: &ContainerId) {
     for failure in devices::revoke(state, &container.cgroup(&state.cgroups_root), &units, &[]) {
         log::warn!("container {container} is gone, but {failure}");
     }
-    log::info!(
-        "container {container} ended and gave back {}",
-        prepare::list(&units)
-    );
+    log::info!("container {container} ended and gave back {}", listed(&units));
     guest::leave(state, container, &shared, false);
     let held = state.ledger.held_by(container).to_vec();
     release::begin(state, container, &held, false);

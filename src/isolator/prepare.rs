@@ -8,6 +8,7 @@ use crate::domain::gpu::UnitId;
 use crate::domain::launch_plan;
 use crate::domain::mount::Mount;
 use crate::domain::request::Wanted;
+use crate::domain::words::listed;
 use crate::error::Error;
 use crate::isolator::image::Fitted;
 use crate::isolator::{children, grant, guest, image, observe};
@@ -53,7 +54,7 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
     let then = move |state: &mut State, given: Result<Vec<UnitId>, Error>| {
         match &given {
             Ok(units) if units.is_empty() => {}
-            Ok(units) => log::info!("container {id} got {}", list(units)),
+            Ok(units) => log::info!("container {id} got {}", listed(units)),
             // Mesos cleans up after a failed launch; a second try under the same id must not be taken for a repeat.
             Err(_) => drop(state.containers.remove(&id)),
         }
@@ -165,9 +166,4 @@ fn mount_info(mount: &Mount) -> ContainerMountInfo {
         flags: Some(launch_plan::mount_flags(mount)),
         ..ContainerMountInfo::default()
     }
-}
-
-/// Units in words.
-pub(super) fn list(units: &[UnitId]) -> String {
-    units.iter().map(UnitId::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -7,7 +7,8 @@ use crate::agent::state::State;
 use crate::config::Mode;
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
-use crate::isolator::{devices, prepare};
+use crate::domain::words::listed;
+use crate::isolator::devices;
 use std::collections::BTreeSet;
 
 /// Looks at every container with GPUs, and again after each interval.
@@ -50,7 +51,7 @@ fn withdraw(state: &State, container: &ContainerId) {
     }
     log::warn!(
         "container {container} could open {}, which it does not hold",
-        prepare::list(&stray)
+        listed(&stray)
     );
     for failure in devices::revoke(state, &cgroup, &stray, &has) {
         log::error!("container {container} still can: {failure}");
@@ -68,11 +69,10 @@ fn grant(state: &mut State, container: &ContainerId) {
     match devices::missing(state, &cgroup, &sure) {
         Ok(missing) if missing.is_empty() => {}
         Ok(missing) => {
-            let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
             log::warn!(
                 "container {container} could not open {}: somebody else changed its device rules, or the agent ended \
                  before it came to them",
-                names.join(", ")
+                listed(&missing)
             );
             state.record();
             if let Err(error) = devices::allow_all(state, &cgroup, &missing) {

@@ -13,7 +13,8 @@ use crate::domain::container::{ContainerId, Executor};
 use crate::domain::gpu::UnitId;
 use crate::domain::record::Record;
 use crate::domain::recovery::{Checkpointed, Witnesses, guest_of, holds, same_boot};
-use crate::isolator::{devices, observe, prepare};
+use crate::domain::words::listed;
+use crate::isolator::{devices, observe};
 use crate::ports::checkpoint::Loaded;
 
 /// A container that lives on.
@@ -97,7 +98,7 @@ pub(super) fn adopt(state: &mut State, container: &ContainerId) {
 fn take_up(state: &mut State, container: &ContainerId, checkpoint: Checkpointed<'_>, same_boot: bool) {
     let guest_of = state.guests.of(container);
     if !guest_of.is_empty() {
-        log::info!("container {container} is a guest on {}", prepare::list(&guest_of));
+        log::info!("container {container} is a guest on {}", listed(&guest_of));
     }
     let mut kernel = granted(state, container);
     if let Some(units) = &mut kernel {
@@ -114,12 +115,9 @@ fn take_up(state: &mut State, container: &ContainerId, checkpoint: Checkpointed<
         log::warn!("{note}");
     }
     for unit in &decision.units {
-        let others: Vec<String> = state.ledger.holders(unit).map(ToString::to_string).collect();
+        let others = listed(state.ledger.holders(unit));
         if !others.is_empty() {
-            log::error!(
-                "{unit} belongs to container {container} and to {}; both keep it",
-                others.join(", ")
-            );
+            log::error!("{unit} belongs to container {container} and to {others}; both keep it");
         }
     }
     state.ledger.adopt(container, &decision.units);

@@ -10,7 +10,8 @@ use crate::agent::state::State;
 use crate::domain::container::ContainerId;
 use crate::domain::gpu::UnitId;
 use crate::domain::request::Wanted;
-use crate::isolator::{children, devices, guest, prepare};
+use crate::domain::words::listed;
+use crate::isolator::{children, devices, guest};
 
 /// How many GPUs a container has.
 pub(super) fn has(state: &State, container: &ContainerId) -> Wanted {
@@ -61,11 +62,11 @@ fn take_away(state: &mut State, container: &ContainerId, held: &[UnitId], shared
     if !failures.is_empty() {
         return log::error!(
             "container {container} keeps {}: {}",
-            prepare::list(&surplus),
+            listed(&surplus),
             failures.join("; ")
         );
     }
-    log::info!("container {container} gave back {}", prepare::list(&surplus));
+    log::info!("container {container} gave back {}", listed(&surplus));
     guest::leave(state, container, shared, true);
     release::begin(state, container, held, true);
 }

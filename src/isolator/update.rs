@@ -9,6 +9,7 @@
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
 use crate::domain::container::ContainerId;
+use crate::domain::words::listed;
 use crate::error::Error;
 use crate::isolator::{grant, guest, image, observe, prepare, reconcile, recover, shrink};
 use crate::wire::Resource;
@@ -56,7 +57,7 @@ fn change(state: &mut State, container: &ContainerId, resources: &[Resource], re
             Ok(more) => more,
             Err(error) => return done(state, &id, &reply, Err(error)),
         };
-        log::info!("container {id} grew by {}", prepare::list(&more));
+        log::info!("container {id} grew by {}", listed(&more));
         let container = id.clone();
         let then = move |state: &mut State| done(state, &container, &reply, Ok(()));
         image::show(state, &id, &more, Box::new(then));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::domain::gpu::{PciAddress, Unit, UnitKind};
+use crate::domain::words::listed;
 
 /// A name. One of a whole GPU that is cut into MIG instances names all of these.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,10 +141,7 @@ pub(super) fn what_exists(units: &[Unit]) -> String {
             format!("{}:{gpu_instance} = {}", index_of(unit, units), unit.id)
         }
     };
-    format!(
-        "there are {}",
-        units.iter().map(one).collect::<Vec<_>>().join(", ")
-    )
+    format!("there are {}", listed(units.iter().map(one)))
 }
 
 /// NVML's index of the unit's GPU; before NVML has answered, its rank by PCI address, which is how NVML counts.
