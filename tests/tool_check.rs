@@ -19,3 +19,5 @@ mod parameters;
 mod running;
 #[path = "tool_check/setup.rs"]
 mod setup;
+#[path = "tool_check/sharing.rs"]
+mod sharing;

@@ -8,6 +8,7 @@
 mod arguments;
 
 use clap::CommandFactory;
+use mesos_gpu::config::flags::FETCHED;
 use mesos_gpu::tool::check::rules;
 use mesos_gpu::tool::finding::Rule;
 use mesos_gpu::tool::status;
@@ -153,5 +154,26 @@ fn the_options_and_parameters_of_the_examples_exist() {
                 "{command}: {word}"
             );
         }
+    }
+}
+
+/// That no other flag is asked for, the flags say themselves wherever a test asks for one.
+#[test]
+fn every_flag_that_is_fetched_is_asked_for() {
+    let mut code = String::new();
+    let mut folders = vec![root().join("src")];
+    // Where flags are only listed.
+    let lists = ["config/flags.rs", "check/rules/flags.rs"];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if lists.iter().all(|list| !path.ends_with(list)) {
+                code += &fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    for flag in FETCHED {
+        assert!(code.contains(&format!("\"{flag}\"")), "nobody asks for --{flag}");
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fs;
 use support::own_cgroup::OwnCgroup;
 use support::simulated_nvml::process;
-use tool::{World, checkpoint, run, run_json, this_boot, tool, words};
+use tool::{World, checkpoint, checkpoint_with_guests, run, run_json, this_boot, tool, words};
 
 struct Host {
     world: World,
@@ -83,11 +83,11 @@ fn ROOT_CGROUPS_what_checkpoint_and_kernel_agree_on_is_shown_and_nothing_is_told
     let (status, gpus, rules) = host.status(&[]);
     assert_eq!((status, rules), (0, vec![]));
     let want = json!({
-        "index": 0, "minor": 1, "uuid": host.uuid(0), "checkpoint": ["c1"], "kernel": ["c1"], "processes": []
+        "index": 0, "minor": 1, "uuid": host.uuid(0), "holders": ["c1"], "guests": [], "kernel": ["c1"], "processes": []
     });
     assert_eq!(gpus[0], want);
     assert_eq!(
-        (&gpus[1]["checkpoint"], &gpus[1]["kernel"]),
+        (&gpus[1]["holders"], &gpus[1]["kernel"]),
         (&json!([]), &json!([]))
     );
     let (_, text, _) = run(&mut host.command(&[]));
@@ -97,9 +97,17 @@ fn ROOT_CGROUPS_what_checkpoint_and_kernel_agree_on_is_shown_and_nothing_is_told
         .collect();
     assert_eq!(
         lines[0],
-        ["INDEX", "MINOR", "UUID", "CHECKPOINT", "KERNEL", "PROCESSES"]
+        [
+            "INDEX",
+            "MINOR",
+            "UUID",
+            "HOLDER",
+            "GUESTS",
+            "KERNEL",
+            "PROCESSES"
+        ]
     );
-    assert_eq!(lines[1], ["0", "1", host.uuid(0), "c1", "c1", "-"]);
+    assert_eq!(lines[1], ["0", "1", host.uuid(0), "c1", "-", "c1", "-"]);
     assert!(text.ends_with("0 errors, 0 warnings, 0 notes\n"), "{text}");
 }
 
@@ -138,7 +146,7 @@ fn ROOT_CGROUPS_every_contradiction_is_told_by_its_rule() {
     let (status, gpus, rules) = host.status(&[]);
     assert_eq!((status, rules), (2, vec!["error checkpoint-unusable".to_owned()]));
     assert_eq!(
-        (&gpus[0]["checkpoint"], &gpus[0]["kernel"]),
+        (&gpus[0]["holders"], &gpus[0]["kernel"]),
         (&Value::Null, &json!(["c1"]))
     );
     fs::remove_file(host.world.path("work/mesos-gpu/checkpoint.json")).unwrap();
@@ -146,15 +154,77 @@ fn ROOT_CGROUPS_every_contradiction_is_told_by_its_rule() {
 }
 
 #[test]
-fn ROOT_CGROUPS_two_holders_are_an_error_unless_sharing_is_on() {
+fn ROOT_CGROUPS_two_holders_are_an_error_however_they_came_about() {
     let Some(host) = Host::new("tool_two") else { return };
     host.container("c1", &["c 195:1 rw"]);
     host.container("c2", &["c 195:1 rw"]);
-    checkpoint(&host.world, &this_boot(), &[("c1", &[host.uuid(0)])]);
+    let boot = this_boot();
+    checkpoint(&host.world, &boot, &[("c1", &[host.uuid(0)])]);
     let (status, gpus, rules) = host.status(&[]);
     assert_eq!((status, rules), (2, vec!["error two-holders".to_owned()]));
     assert_eq!(gpus[0]["kernel"], json!(["c1", "c2"]));
-    assert_eq!(host.status(&["oversubscribe=on"]).2, ["note shared"]);
+    assert_eq!(host.status(&["oversubscribe=on"]).2, ["error two-holders"]);
+    let (gpu, both) = ([host.uuid(0)], ["c1", "c2"]);
+    checkpoint(&host.world, &boot, &both.map(|name| (name, &gpu[..])));
+    assert_eq!(host.status(&[]).2, ["error two-holders"]);
+    // Without a checkpoint nobody is known to be a guest.
+    checkpoint(&host.world, "another", &[]);
+    assert_eq!(
+        host.status(&[]).2,
+        ["error two-holders", "note checkpoint-of-earlier-boot"]
+    );
+}
+
+#[test]
+fn ROOT_CGROUPS_guests_are_shown_with_whom_they_share() {
+    let Some(host) = Host::new("tool_guests") else {
+        return;
+    };
+    host.container("owner", &["c 195:1 rw"]);
+    host.container("guest", &["c 195:1 rw", "c 195:0 rw"]);
+    let (boot, both) = (this_boot(), [host.uuid(0), host.uuid(1)]);
+    let (held, guests) = ([("owner", &both[..1])], [("guest", &both[..])]);
+    checkpoint_with_guests(&host.world, &boot, &held, &guests);
+    let (status, gpus, rules) = host.status(&[]);
+    assert_eq!((status, rules), (0, vec!["note shared".to_owned(); 2]));
+    assert_eq!(
+        (&gpus[0]["holders"], &gpus[0]["guests"]),
+        (&json!(["owner"]), &json!(["guest"]))
+    );
+    let (_, text, _) = run(&mut host.command(&[]));
+    for line in [
+        &format!("{} is held by owner, with the guest guest\n", host.uuid(0)),
+        // The owner ended, and nobody wanted its GPU.
+        &format!("{} is held by nobody, with the guest guest\n", host.uuid(1)),
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    // A third one is no guest.
+    host.container("third", &["c 195:1 rw"]);
+    assert_eq!(
+        host.status(&[]).2,
+        ["error two-holders", "note shared", "note shared"]
+    );
+}
+
+#[test]
+fn ROOT_CGROUPS_a_guest_that_is_gone_or_denied_is_told_as_a_holder_is() {
+    let Some(host) = Host::new("tool_lost_guest") else {
+        return;
+    };
+    host.container("owner", &["c 195:1 rw"]);
+    host.container("denied", &[]);
+    let (boot, gpu) = (this_boot(), [host.uuid(0)]);
+    let write = |guest, units: &[&str]| {
+        checkpoint_with_guests(&host.world, &boot, &[("owner", &gpu)], &[(guest, units)]);
+        host.status(&[]).2
+    };
+    assert_eq!(
+        write("denied", &gpu),
+        ["warning written-not-granted", "note shared"]
+    );
+    assert_eq!(write("gone", &gpu), ["warning holder-gone", "note shared"]);
+    assert_eq!(write("denied", &["GPU-lost"]), ["warning held-gpu-gone"]);
 }
 
 #[test]
@@ -221,7 +291,6 @@ fn a_kernel_that_cannot_be_asked_is_told_and_contradicts_nothing() {
         }),
         granted: Err("not mounted".to_owned()),
         processes: vec![],
-        oversubscribed: false,
     };
     let found = judge(&witnesses, "/checkpoint.json");
     let rules: Vec<_> = found.iter().map(|one| (one.rule, one.what.as_str())).collect();

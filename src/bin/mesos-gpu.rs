@@ -141,7 +141,6 @@ fn run_status(arguments: &Status) -> Result<u8, String> {
         written: holders::written(&folder),
         granted: holders::granted(&config, &found),
         processes: holders::processes(&config, &found),
-        oversubscribed: config.oversubscription.on,
     };
     let findings = status::judge(&witnesses, &holders::checkpoint_in(&folder).display().to_string());
     if arguments.json {

@@ -80,8 +80,8 @@ pub(super) fn controller(parameters: &[u8]) -> Result<(), Error> {
 /// The agent, for the resource estimator.
 pub(super) fn estimating() -> Result<Agent, Error> {
     let (agent, is_on) = beside_isolator(ESTIMATOR)?;
-    if !is_on {
-        log::info!("oversubscribe is off, so no GPU is offered a second time");
+    if let Some(idle) = rules::estimator_off(is_on) {
+        log::info!("{idle}");
     }
     Ok(agent)
 }
@@ -152,11 +152,10 @@ impl Process {
             .map_err(wrong)?;
         let config = self.config(flags)?;
         match &self.running {
-            Some(running) if running.config != config => Err(wrong(format!(
-                "the parameters of {module} come too late, because the agent thread runs already; give them to {ISOLATOR} or \
-                 {HOOK}"
-            ))),
-            _ => Ok(()),
+            Some(running) => {
+                rules::check_in_time(&running.config, &config, module, [ISOLATOR, HOOK]).map_err(wrong)
+            }
+            None => Ok(()),
         }
     }
 

@@ -10,21 +10,33 @@ use std::path::Path;
 
 use super::error::{ConfigError, ConfigErrorKind, quoted};
 
-/// The flags whose value may be `file://<path>` and is then the file's text. The rest keep their text: some name a path
-/// to Mesos itself, and some a secret, which is not ours to read.
+/// The flags that are asked for here, by the modules or by the tool. The value of each may be `file://<path>` and is then the
+/// file's text. The rest keep their text: some name a path to Mesos itself, and some a secret, which is not ours to read.
 pub const FETCHED: &[&str] = &[
-    "attributes",
+    "allocator",
     "cgroups_hierarchy",
     "cgroups_root",
     "containerizers",
+    "fair_sharing_excluded_resource_names",
+    "filter_gpu_resources",
+    "framework_sorter",
+    "hooks",
+    "image_providers",
     "isolation",
     "launcher",
+    "modules_dir",
     "nvidia_gpu_devices",
+    "qos_controller",
+    "resource_estimator",
     "resources",
+    "role_sorter",
     "runtime_dir",
     "sandbox_directory",
     "work_dir",
 ];
+
+/// The one flag that is asked for as it was given: who reads the file that it names says so in its messages.
+pub const KEPT: &str = "modules";
 
 /// The flags of a Mesos process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -72,6 +84,8 @@ impl MesosFlags {
     /// The text of a flag, by its name in lower case: `true` or `false` for a flag given without a value. None when it is
     /// not given, or when its file could not be read, see [`MesosFlags::read`].
     pub fn get(&self, name: &str) -> Option<&str> {
+        // Another flag's text may be the name of a file, and nobody would notice.
+        debug_assert!(FETCHED.contains(&name) || name == KEPT, "{name} is not fetched");
         match self.0.get(name) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
@@ -82,10 +96,7 @@ impl MesosFlags {
     pub fn read(&self, name: &str) -> Result<Option<&str>, ConfigError> {
         match self.0.get(name) {
             Some(Value::Unreadable { given, why }) => {
-                let text = format!(
-                    "the agent's --{name}={}: cannot read that file: {why}",
-                    quoted(given)
-                );
+                let text = format!("--{name}={}: cannot read that file: {why}", quoted(given));
                 Err(ConfigError::new(ConfigErrorKind::WrongValue, text))
             }
             _ => Ok(self.get(name)),
@@ -193,7 +204,7 @@ mod tests {
         let error = flags.read("isolation").unwrap_err().to_string();
         assert_eq!(
             error,
-            "the agent's --isolation=\"file:///g\": cannot read that file: entity not found"
+            "--isolation=\"file:///g\": cannot read that file: entity not found"
         );
         assert_eq!(flags.read("resources").unwrap(), Some("cpus:1"));
         assert_eq!(flags.read("launcher").unwrap(), None);
@@ -201,9 +212,14 @@ mod tests {
 
     #[test]
     fn a_file_of_a_flag_that_is_not_ours_is_not_read() {
-        assert_eq!(
-            flags(&["--credential=file:///f"], &[]).get("credential"),
-            Some("file:///f")
-        );
+        let text = |name: &str| match flags(&[&format!("--{name}=file:///f")], &[]).0.get(name) {
+            Some(Value::Text(text)) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(text("credential"), "file:///f");
+        assert_eq!(text(KEPT), "file:///f");
+        for name in FETCHED {
+            assert_eq!(text(name), "from the file\n");
+        }
     }
 }

@@ -2,10 +2,10 @@
 //! What the agent's own flags must say so that GPUs are handed out once and the rest is denied. An agent that breaks one of
 //! these rules must not start: nothing at run time would notice.
 
-use super::Mode;
 use super::error::{ConfigError, ConfigErrorKind, quoted};
 use super::flags::MesosFlags;
 use super::resources_flag;
+use super::{Config, Mode};
 use crate::domain::request::gpus_wanted;
 
 /// Mesos's own GPU isolator.
@@ -68,6 +68,29 @@ pub fn no_estimator(flags: &MesosFlags, estimator: &str) -> Result<Option<String
     Ok(Some(format!(
         "oversubscribe is on, but --resource_estimator does not name {estimator}, so no idle GPU is offered"
     )))
+}
+
+/// What is to be said when the estimator is there and has nothing to do; `on` is the parameter `oversubscribe`.
+pub fn estimator_off(on: bool) -> Option<&'static str> {
+    (!on).then_some("oversubscribe is off, so no GPU is offered a second time")
+}
+
+/// Refuses parameters of a module that Mesos creates when the agent thread runs already; `before` and `after` are the
+/// settings without and with them.
+pub fn check_in_time(
+    before: &Config,
+    after: &Config,
+    module: &str,
+    early: [&str; 2],
+) -> Result<(), ConfigError> {
+    if before == after {
+        return Ok(());
+    }
+    let text = format!(
+        "the parameters of {module} come too late, because the agent thread runs already; give them to {} or {}",
+        early[0], early[1]
+    );
+    Err(ConfigError::new(ConfigErrorKind::Contradiction, text))
 }
 
 /// Checks `--resources`: when it names `gpus` it must name as many as are managed.

@@ -176,7 +176,7 @@ fn cgroup_settings_follow_the_agents_flags_and_may_not_contradict_them() {
     let error = config(&[], &["--cgroups_hierarchy=here"]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the agent's --cgroups_hierarchy=\"here\" cannot be used; accepted: an absolute path without .."
+        "--cgroups_hierarchy=\"here\" cannot be used; accepted: an absolute path without .."
     );
 }
 
@@ -197,6 +197,6 @@ fn images_are_fitted_below_the_agents_runtime_dir() {
     let error = config(&[], &["--runtime_dir=r"]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the agent's --runtime_dir=\"r\" cannot be used; accepted: an absolute path without .."
+        "--runtime_dir=\"r\" cannot be used; accepted: an absolute path without .."
     );
 }

@@ -123,10 +123,7 @@ pub(super) fn below_flag(
 }
 
 fn unusable_flag(flag: &str, text: &str, form: &str) -> ConfigError {
-    let text = format!(
-        "the agent's --{flag}={} cannot be used; accepted: {form}",
-        quoted(text)
-    );
+    let text = format!("--{flag}={} cannot be used; accepted: {form}", quoted(text));
     ConfigError::new(ConfigErrorKind::WrongValue, text)
 }
 

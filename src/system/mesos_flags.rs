@@ -81,7 +81,7 @@ mod tests {
         fs::write(&resources, "cpus:1;gpus:2").unwrap();
         fs::write(
             proc.path().join("cmdline"),
-            b"mesos-agent\0--isolation=a,b\0--empty=\0",
+            b"mesos-agent\0--isolation=a,b\0--hooks=\0",
         )
         .unwrap();
         let env = format!(
@@ -92,8 +92,8 @@ mod tests {
         let flags = of_process(proc.path());
         assert_eq!(flags.get("isolation"), Some("a,b"));
         assert_eq!(flags.get("resources"), Some("cpus:1;gpus:2"));
-        assert_eq!(flags.get("empty"), Some(""));
-        assert_eq!(flags.get("path"), None);
+        assert_eq!(flags.get("hooks"), Some(""));
+        assert!(flags.names().all(|name| name != "path"));
     }
 
     #[test]

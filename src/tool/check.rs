@@ -36,7 +36,7 @@ pub fn findings(subject: &Subject, read: impl FnOnce(&Subject, &Settings) -> Fac
         settings: &settings,
         facts: &facts,
     };
-    let rules: [fn(Case<'_>, &mut Vec<Finding>); 10] = [
+    let rules: [fn(Case<'_>, &mut Vec<Finding>); 11] = [
         rules::libraries::check,
         rules::flags::check,
         rules::named::check,
@@ -45,6 +45,7 @@ pub fn findings(subject: &Subject, read: impl FnOnce(&Subject, &Settings) -> Fac
         rules::host::check,
         rules::places::check,
         rules::driver::check,
+        rules::effect::check,
         rules::oversubscription::check,
         rules::allocator::check,
     ];

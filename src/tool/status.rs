@@ -12,9 +12,11 @@ use crate::domain::container::ContainerId;
 use crate::domain::device::NVIDIA_MAJOR;
 use crate::domain::device_rules::{DeviceRule, NodeKind, Number};
 use crate::domain::gpu::{Unit, UnitId};
+use crate::domain::record::Record;
 use crate::tool::finding::{Rule, Severity};
 use crate::tool::list;
 use crate::tool::machine::holders::{Granted, Process, Written};
+use std::collections::BTreeMap;
 
 /// What the witnesses say.
 #[derive(Debug, Clone)]
@@ -27,8 +29,6 @@ pub struct Witnesses {
     pub granted: Result<Vec<Granted>, String>,
     /// NVML.
     pub processes: Vec<Process>,
-    /// Whether two containers may share a GPU.
-    pub oversubscribed: bool,
 }
 
 /// What they say of one unit.
@@ -42,6 +42,8 @@ pub struct Line {
     pub minor: Option<u32>,
     /// The containers that hold it by the checkpoint.
     pub written: Vec<ContainerId>,
+    /// The containers that are guests on it by the checkpoint: with whom the holder shares it.
+    pub guests: Vec<ContainerId>,
     /// The containers that can open it.
     pub granted: Vec<ContainerId>,
     /// The processes that compute on it.
@@ -61,11 +63,11 @@ rules! {
     Error CHECKPOINT_UNUSABLE "checkpoint-unusable": "the checkpoint cannot be used";
     Note CHECKPOINT_OF_EARLIER_BOOT "checkpoint-of-earlier-boot": "the checkpoint is of an earlier boot, so nobody holds what it lists";
     Warning KERNEL_UNKNOWN "kernel-unknown": "the kernel's device rules cannot be read";
-    Error TWO_HOLDERS "two-holders": "a GPU belongs to two containers, and sharing is off";
-    Note SHARED "shared": "a GPU is open to its holder and to guests, with sharing on";
-    Warning GRANTED_NOT_WRITTEN "granted-not-written": "a container can open a GPU that the checkpoint does not give to it";
-    Warning WRITTEN_NOT_GRANTED "written-not-granted": "a container cannot open a GPU that the checkpoint gives to it";
-    Warning HOLDER_GONE "holder-gone": "the checkpoint gives a GPU to a container that has no cgroup";
+    Error TWO_HOLDERS "two-holders": "a GPU belongs to two containers, of which none is a guest";
+    Note SHARED "shared": "a GPU has guests, as idle GPUs have with oversubscription";
+    Warning GRANTED_NOT_WRITTEN "granted-not-written": "a container can open a GPU on which the checkpoint does not name it";
+    Warning WRITTEN_NOT_GRANTED "written-not-granted": "a container cannot open a GPU on which the checkpoint names it";
+    Warning HOLDER_GONE "holder-gone": "the checkpoint names a container on a GPU that has no cgroup";
     Warning HELD_GPU_GONE "held-gpu-gone": "a container holds a GPU that is not on this machine";
     Error ALL_GPUS_OPEN "all-gpus-open": "a container can open every GPU, by a rule for all numbers";
     Warning FOREIGN_PROCESS "foreign-process": "a process computes on a GPU that is not its container's";
@@ -90,10 +92,11 @@ impl Witnesses {
             line
         });
         let mut lines: Vec<Line> = here.collect();
-        let named = match &self.written {
-            Written::Record(record) => record.held.values().flatten().cloned().collect(),
-            _ => Vec::new(),
-        };
+        let record = self.record();
+        let named = record.map_or_else(Vec::new, |record| {
+            let units = record.held.values().chain(record.guests.values());
+            units.flatten().cloned().collect()
+        });
         for id in named {
             if !lines.iter().any(|line| line.id == id) {
                 lines.push(self.line(&id));
@@ -102,24 +105,30 @@ impl Witnesses {
         lines
     }
 
+    /// What the checkpoint says, where that counts.
+    fn record(&self) -> Option<&Record> {
+        match &self.written {
+            Written::Record(record) => Some(record),
+            _ => None,
+        }
+    }
+
     fn line(&self, id: &UnitId) -> Line {
-        let written = match &self.written {
-            Written::Record(record) => {
-                let held = record
-                    .held
-                    .iter()
-                    .filter(|(container, units)| !container.is_nested() && units.contains(id));
-                held.map(|(container, _)| container.clone()).collect()
-            }
-            _ => Vec::new(),
+        let on = |all: &BTreeMap<ContainerId, Vec<UnitId>>| -> Vec<ContainerId> {
+            let on = all
+                .iter()
+                .filter(|(container, units)| !container.is_nested() && units.contains(id));
+            on.map(|(container, _)| container.clone()).collect()
         };
+        let record = self.record();
         let granted = self.granted.iter().flatten().filter(|one| one.units.contains(id));
         let processes = self.processes.iter().filter(|process| &process.unit == id);
         Line {
             id: id.clone(),
             index: None,
             minor: None,
-            written,
+            written: record.map_or_else(Vec::new, |record| on(&record.held)),
+            guests: record.map_or_else(Vec::new, |record| on(&record.guests)),
             granted: granted.map(|one| one.container.clone()).collect(),
             processes: processes
                 .map(|process| (process.pid, process.container.clone()))

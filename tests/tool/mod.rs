@@ -155,13 +155,24 @@ pub fn tool() -> Command {
     command
 }
 
-/// A checkpoint in the world's `work` folder, of this boot: who holds what.
-pub fn checkpoint(world: &World, boot_id: &str, held: &[(&str, &[&str])]) {
-    let held: Vec<Value> = held
-        .iter()
-        .map(|(container, units)| json!({ "container": [container], "units": units }))
-        .collect();
-    let text = json!({ "version": 1, "boot_id": boot_id, "advertised": null, "held": held });
+/// Containers and the GPUs that each is on.
+pub type Containers<'a> = &'a [(&'a str, &'a [&'a str])];
+
+/// A checkpoint in the world's `work` folder: who holds what.
+pub fn checkpoint(world: &World, boot_id: &str, held: Containers) {
+    checkpoint_with_guests(world, boot_id, held, &[]);
+}
+
+/// The same, with who is a guest on what.
+pub fn checkpoint_with_guests(world: &World, boot_id: &str, held: Containers, guests: Containers) {
+    let list = |all: Containers| -> Vec<Value> {
+        all.iter()
+            .map(|(container, units)| json!({ "container": [container], "units": units }))
+            .collect()
+    };
+    let text = json!({
+        "version": 1, "boot_id": boot_id, "advertised": null, "held": list(held), "guests": list(guests)
+    });
     std::fs::create_dir_all(world.path("work/mesos-gpu")).unwrap();
     world.write("work/mesos-gpu/checkpoint.json", &text.to_string());
 }

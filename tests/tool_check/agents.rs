@@ -167,50 +167,6 @@ fn ROOT_CGROUPS_each_mistake_in_flags_is_found_by_its_rule_with_the_cure() {
         ("checkpoint-nowhere", "error", "give --work_dir", |s| {
             s.without("work_dir")
         }),
-        (
-            "oversubscribe-without-estimator",
-            "warning",
-            "--resource_estimator=",
-            |s| s.parameter("oversubscribe", "on"),
-        ),
-        (
-            "module-without-isolator",
-            "error",
-            "add mesos_gpu_Isolator to --isolation",
-            |s| {
-                s.load("mesos_gpu_ResourceEstimator");
-                let modules = s.file["libraries"][0]["modules"].as_array_mut().unwrap();
-                modules.drain(..2);
-                let given: Vec<_> = s.world.parameters();
-                s.module(0)["parameters"] = serde_json::json!([]);
-                for (key, value) in given {
-                    s.parameter(&key, &value);
-                }
-                s.parameter("oversubscribe", "on");
-                s.flag("isolation", "cgroups/devices,filesystem/linux");
-                s.without("hooks");
-                s.flag("resource_estimator", "mesos_gpu_ResourceEstimator");
-                s.load("mesos_gpu_QoSController");
-            },
-        ),
-        ("estimator-off", "warning", "oversubscribe to on", |s| {
-            s.load("mesos_gpu_ResourceEstimator");
-            s.flag("resource_estimator", "mesos_gpu_ResourceEstimator");
-        }),
-        ("estimator-without-controller", "note", "--qos_controller=", |s| {
-            s.load("mesos_gpu_ResourceEstimator");
-            s.parameter("oversubscribe", "on");
-            s.flag("resource_estimator", "mesos_gpu_ResourceEstimator");
-        }),
-        (
-            "controller-without-estimator",
-            "note",
-            "--resource_estimator=",
-            |s| {
-                s.load("mesos_gpu_QoSController");
-                s.flag("qos_controller", "mesos_gpu_QoSController");
-            },
-        ),
     ];
     seed(Setup::agent, cases);
 }

@@ -29,30 +29,10 @@ fn ROOT_CGROUPS_each_mistake_in_parameters_is_found_by_its_rule_with_the_cure() 
             s.parameter("cgroups_root", "mesos");
             s.flag("cgroups_root", "mesos_agent");
         }),
-        ("parameters-contradict", "error", "at least the interval", |s| {
-            s.parameter("sample_interval", "5mins")
-        }),
         ("parameters-not-read", "warning", "to mesos_gpu_Isolator", |s| {
             s.load("mesos_gpu_QoSController");
             s.module(2)["parameters"] = serde_json::json!([{ "key": "gpus", "value": "0" }]);
         }),
-        (
-            "parameters-too-late",
-            "error",
-            "give idle_window to mesos_gpu_Isolator",
-            |s| {
-                s.load("mesos_gpu_ResourceEstimator");
-                s.load("mesos_gpu_QoSController");
-                s.parameter("oversubscribe", "on");
-                s.flag("resource_estimator", "mesos_gpu_ResourceEstimator");
-                s.flag("qos_controller", "mesos_gpu_QoSController");
-                s.module(2)["parameters"] = serde_json::json!([
-                    { "key": "idle_window", "value": "30secs" },
-                    { "key": "oversubscribe", "value": "on" },
-                    { "key": "sample_interval", "value": "5secs" }
-                ]);
-            },
-        ),
         ("gpus-not-there", "error", "mesos-gpu list", |s| {
             s.parameter("gpus", "0-3")
         }),

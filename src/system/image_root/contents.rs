@@ -63,7 +63,7 @@ impl ImageRoot {
     }
 
     /// The names in a folder, sorted; empty where there is nothing. Names that are no UTF-8 text are left out, and so is
-    /// what comes after the first [`MOST_NAMES`].
+    /// what comes after the first `MOST_NAMES`.
     ///
     /// # Errors
     /// It is no folder, or cannot be read.

@@ -6,6 +6,7 @@ use crate::tool::finding::{Rule, Severity};
 
 pub(super) mod allocator;
 pub(super) mod driver;
+pub(super) mod effect;
 pub(super) mod flags;
 pub(super) mod host;
 pub(super) mod isolation;
@@ -55,6 +56,7 @@ rules! {
     Error PARAMETERS_DIFFER "parameters-differ": "two modules of one process are given different values";
     Error PARAMETERS_CONTRADICT "parameters-contradict": "a parameter contradicts another or a flag";
     Error PARAMETERS_TOO_LATE "parameters-too-late": "only the estimator or the controller is given a parameter, and Mesos creates them too late";
+    Warning PARAMETERS_WITHOUT_EFFECT "parameters-without-effect": "a parameter is given that another one switches off";
     Error FLAG_UNREADABLE "flag-unreadable": "the file that a flag names cannot be read, or its value cannot be used";
     Error FLAG_MISSPELT "flag-misspelt": "a flag is no flag of Mesos and looks like one that matters here";
     Error FLAG_OF_THE_OTHER "flag-of-the-other": "an agent is given a master's flag, or a master an agent's";
@@ -97,6 +99,7 @@ rules! {
     Note GPUS_IN_FAIR_SHARE "gpus-in-fair-share": "a few GPUs count as the whole cluster in Mesos's fair shares";
     Warning OVERSUBSCRIBE_WITHOUT_ESTIMATOR "oversubscribe-without-estimator": "idle GPUs are to be offered and nobody offers them";
     Warning ESTIMATOR_OFF "estimator-off": "the estimator is created and `oversubscribe` is off";
+    Note MIG_NOT_SHARED "mig-not-shared": "idle GPUs are to be offered and some are MIG instances, which never are";
     Note ESTIMATOR_WITHOUT_CONTROLLER "estimator-without-controller": "guests are ended without Mesos's own reason";
     Note CONTROLLER_WITHOUT_ESTIMATOR "controller-without-estimator": "there are no guests to take back GPUs from";
 }

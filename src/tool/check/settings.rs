@@ -3,12 +3,12 @@
 //! a person wants all of them at once, so here what is refused is left out and the rest is read again.
 
 use super::manifest::{Loaded, Manifest};
-use super::rules;
+use super::rules::{self as told, PARAMETERS_TOO_LATE};
 use super::subject::{Mesos, Subject};
 use crate::config::parameters::SharedParameters;
-use crate::config::{AllocatorConfig, Config, ConfigError, ConfigErrorKind, KEYS, MesosFlags};
+use crate::config::{AllocatorConfig, Config, ConfigError, ConfigErrorKind, MesosFlags, rules};
 use crate::tool::finding::{Finding, Rule};
-use crate::tool::modules::{self, HOOK, ISOLATOR, Module, Role};
+use crate::tool::modules::{self, CONTROLLER, ESTIMATOR, HOOK, ISOLATOR, Module, Role};
 use std::path::PathBuf;
 
 /// What a subject says.
@@ -47,7 +47,7 @@ impl Settings {
             .allocator
             .as_ref()
             .and_then(|config| config.metrics_file.as_deref());
-        rules::places::paths(self.agent.as_ref(), master)
+        told::places::paths(self.agent.as_ref(), master)
     }
 
     /// Whether a module is created, as far as modules.json and the flags say; without flags all that are loaded are.
@@ -73,8 +73,8 @@ impl Settings {
         for loaded in agents {
             let mut told = |error: ConfigError| {
                 let rule = match error.kind() {
-                    ConfigErrorKind::DuplicateKey => rules::PARAMETER_REPEATED,
-                    _ => rules::PARAMETERS_DIFFER,
+                    ConfigErrorKind::DuplicateKey => told::PARAMETER_REPEATED,
+                    _ => told::PARAMETERS_DIFFER,
                 };
                 let finding = told_as(rule, &error);
                 if !findings.contains(&finding) {
@@ -93,45 +93,55 @@ impl Settings {
                 }
             }
         }
-        self.too_late(&ours, mesos, findings);
         let none = MesosFlags::default();
         let flags = mesos.map_or(&none, |mesos| &mesos.flags);
-        read(
-            &shared.pairs(),
-            &|pairs| Config::from_parts(pairs, &none),
-            &|pairs| Config::from_parts(pairs, flags),
-            findings,
-        )
+        self.too_late(&ours, mesos, flags, findings);
+        agent_settings(&shared.pairs(), flags, findings)
     }
 
     /// The isolator's creation starts the agent thread; what modules that Mesos creates after it add to the parameters is
     /// refused.
-    fn too_late(&self, ours: &[&Loaded], mesos: Option<&Mesos>, findings: &mut Vec<Finding>) {
-        let pairs = |early: bool| {
-            let created = move |loaded: &&&Loaded| {
-                let module = modules::named(&loaded.name).filter(|module| module.role == Role::Agent);
-                module.is_some_and(|module| {
-                    [ISOLATOR, HOOK].contains(&module) == early && self.creates(mesos, module)
-                })
-            };
-            ours.iter()
-                .filter(created)
-                .flat_map(|loaded| loaded.parameters.iter().map(move |pair| (&loaded.name, pair)))
-        };
+    fn too_late(
+        &self,
+        ours: &[&Loaded],
+        mesos: Option<&Mesos>,
+        flags: &MesosFlags,
+        findings: &mut Vec<Finding>,
+    ) {
         if !self.creates(mesos, ISOLATOR) {
             return;
         }
-        for (module, (key, value)) in pairs(false) {
-            let known = pairs(true).any(|(_, (other, _))| other == key);
-            let default = KEYS
+        let parameters = |module: Module| {
+            let loaded = ours.iter().find(|loaded| loaded.name == module.name);
+            let created = loaded.filter(|_| self.creates(mesos, module));
+            created.map_or(&[][..], |loaded| loaded.parameters.as_slice())
+        };
+        let early: Vec<_> = [ISOLATOR, HOOK]
+            .into_iter()
+            .flat_map(parameters)
+            .cloned()
+            .collect();
+        // What is wrong with a value is told already.
+        let settings = |pairs: &Pairs| agent_settings(pairs, flags, &mut Vec::new());
+        let Some(before) = settings(&early) else { return };
+        for module in [ESTIMATOR, CONTROLLER] {
+            let refusal = |pair: &(String, String)| {
+                let with: Vec<_> = early.iter().chain([pair]).cloned().collect();
+                let early = [ISOLATOR.name, HOOK.name];
+                rules::check_in_time(&before, &settings(&with)?, module.name, early).err()
+            };
+            let new = parameters(module)
                 .iter()
-                .any(|known| known.name == key && known.default == value);
-            if !known && !default && KEYS.iter().any(|known| known.name == key) {
-                findings.push(Finding::of(
-                    rules::PARAMETERS_TOO_LATE,
-                    format!("only {module} is given {key}={value}, and the agent thread runs already when it is created"),
-                    format!("give {key} to {} as well, or to it alone", ISOLATOR.name),
-                ));
+                .filter(|(key, _)| early.iter().all(|(other, _)| other != key));
+            let late: Vec<_> = new.filter_map(|pair| Some((pair, refusal(pair)?))).collect();
+            if let Some((_, error)) = late.first() {
+                let pairs: Vec<_> = late
+                    .iter()
+                    .map(|((key, value), _)| format!("{key}={value}"))
+                    .collect();
+                let mut finding = told_as(PARAMETERS_TOO_LATE, error);
+                finding.what += &format!(": {}", pairs.join(", "));
+                findings.push(finding);
             }
         }
     }
@@ -147,6 +157,17 @@ impl Settings {
         let whole = |pairs: &Pairs| AllocatorConfig::from_parts(pairs);
         read(&loaded.parameters, &whole, &whole, findings)
     }
+}
+
+/// The settings of an agent with these parameters and flags.
+fn agent_settings(parameters: &Pairs, flags: &MesosFlags, findings: &mut Vec<Finding>) -> Option<Config> {
+    let none = MesosFlags::default();
+    read(
+        parameters,
+        &|pairs| Config::from_parts(pairs, &none),
+        &|pairs| Config::from_parts(pairs, flags),
+        findings,
+    )
 }
 
 /// Reads parameters, first each alone and then together; what is refused is told and left out.
@@ -192,13 +213,11 @@ fn read<T>(
 
 fn rule_of(error: &ConfigError) -> Rule {
     match error.kind() {
-        ConfigErrorKind::UnknownKey => rules::PARAMETER_UNKNOWN,
-        ConfigErrorKind::DuplicateKey => rules::PARAMETER_REPEATED,
-        ConfigErrorKind::WrongValue if error.to_string().starts_with("the agent's --") => {
-            rules::FLAG_UNREADABLE
-        }
-        ConfigErrorKind::WrongValue => rules::PARAMETER_WRONG_VALUE,
-        _ => rules::PARAMETERS_CONTRADICT,
+        ConfigErrorKind::UnknownKey => told::PARAMETER_UNKNOWN,
+        ConfigErrorKind::DuplicateKey => told::PARAMETER_REPEATED,
+        ConfigErrorKind::WrongValue if error.to_string().starts_with("--") => told::FLAG_UNREADABLE,
+        ConfigErrorKind::WrongValue => told::PARAMETER_WRONG_VALUE,
+        _ => told::PARAMETERS_CONTRADICT,
     }
 }
 

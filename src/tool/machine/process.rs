@@ -105,7 +105,7 @@ fn role(argv: &[String], flags: &MesosFlags) -> Option<Role> {
             _ => None,
         }
     });
-    let has = |names: &[&str]| names.iter().any(|name| flags.get(name).is_some());
+    let has = |names: &[&str]| flags.names().any(|name| names.contains(&name));
     by_name.last().or_else(|| {
         if has(&[
             "isolation",

@@ -61,68 +61,90 @@ fn of_the_checkpoint(witnesses: &Witnesses, checkpoint: &str, findings: &mut Vec
 fn holders(witnesses: &Witnesses, line: &Line, findings: &mut Vec<Finding>) {
     let id = &line.id;
     let written_down = matches!(witnesses.written, Written::Record(_));
-    let without = |all: &[ContainerId], others: &[ContainerId]| -> Vec<ContainerId> {
-        all.iter().filter(|one| !others.contains(one)).cloned().collect()
-    };
-    if !line.written.is_empty() && line.index.is_none() {
+    let on_it = with(&line.written, &line.guests);
+    if !on_it.is_empty() && line.index.is_none() {
         findings.push(Finding::of(
             HELD_GPU_GONE,
-            format!(
-                "{id} is held by {} and is not on this machine",
-                names(&line.written)
-            ),
+            format!("{id} is {} and is not on this machine", whose(line)),
             "see nvidia-smi and the kernel's log; end the container where the GPU does not come back",
         ));
         return;
     }
-    let only_granted = without(&line.granted, &line.written);
-    let shared = line.granted.len() > 1;
-    if line.written.len() > 1 || (shared && !witnesses.oversubscribed) {
-        let mut all = line.written.clone();
-        all.extend(only_granted.iter().cloned());
+    let unknown = without(&line.granted, &on_it);
+    let claims = with(&line.written, &unknown);
+    if claims.len() > 1 {
         findings.push(Finding::of(
             TWO_HOLDERS,
-            format!("{id} belongs to {}", names(&all)),
+            format!("{id} belongs to {}", names(&claims)),
             "end one of the containers; the agent keeps the GPU back until both are gone",
         ));
-    } else if shared {
-        findings.push(Finding::of(
-            SHARED,
-            format!("{id} is open to {}", names(&line.granted)),
-            "nothing: guests go when the holder wants its GPU",
-        ));
-    } else if written_down && !only_granted.is_empty() {
+    } else if written_down && !unknown.is_empty() {
         findings.push(Finding::of(
             GRANTED_NOT_WRITTEN,
             format!(
-                "{} can open {id}, and the checkpoint does not give it to it",
-                names(&only_granted)
+                "{} can open {id}, and the checkpoint does not name it there",
+                names(&unknown)
             ),
             "restart the agent, which then books what the kernel grants",
         ));
     }
+    if !line.guests.is_empty() {
+        let text = format!("{id} is {}", whose(line));
+        let cure = "nothing: a guest goes when the holder wants its GPU, or another container is to hold it";
+        findings.push(Finding::of(SHARED, text, cure));
+    }
     let Ok(granted) = &witnesses.granted else { return };
-    for container in without(&line.written, &line.granted) {
+    for container in without(&on_it, &line.granted) {
+        let role = if line.guests.contains(&container) {
+            "is a guest on"
+        } else {
+            "holds"
+        };
         findings.push(if granted.iter().any(|one| one.container == container) {
             Finding::of(
                 WRITTEN_NOT_GRANTED,
-                format!("container {container} holds {id} by the checkpoint and cannot open it"),
+                format!("container {container} {role} {id} by the checkpoint and cannot open it"),
                 "a running agent puts the rule back at its next look (health_interval); where it does not, see its log",
             )
         } else {
             Finding::of(
                 HOLDER_GONE,
-                format!("container {container} holds {id} by the checkpoint and has no devices cgroup"),
+                format!("container {container} {role} {id} by the checkpoint and has no devices cgroup"),
                 "start the agent, which gives the GPU back; where it runs, check its --cgroups_root and see its log",
             )
         });
     }
 }
 
+fn without(all: &[ContainerId], others: &[ContainerId]) -> Vec<ContainerId> {
+    all.iter().filter(|one| !others.contains(one)).cloned().collect()
+}
+
+fn with(all: &[ContainerId], others: &[ContainerId]) -> Vec<ContainerId> {
+    all.iter().chain(&without(others, all)).cloned().collect()
+}
+
+/// Who is on a unit by the checkpoint.
+fn whose(line: &Line) -> String {
+    let held = match names(&line.written) {
+        none if none.is_empty() => "held by nobody".to_owned(),
+        some => format!("held by {some}"),
+    };
+    match &line.guests[..] {
+        [] => held,
+        [one] => format!("{held}, with the guest {one}"),
+        some => format!("{held}, with the guests {}", names(some)),
+    }
+}
+
 fn processes(witnesses: &Witnesses, line: &Line, findings: &mut Vec<Finding>) {
     for (pid, container) in &line.processes {
-        let allowed = |one: &ContainerId| line.granted.contains(one) || line.written.contains(one);
-        if container.as_ref().is_some_and(allowed) || witnesses.granted.is_err() {
+        let on_it = |one: &ContainerId| {
+            [&line.granted, &line.written, &line.guests]
+                .iter()
+                .any(|all| all.contains(one))
+        };
+        if container.as_ref().is_some_and(on_it) || witnesses.granted.is_err() {
             continue;
         }
         let whose = container.as_ref().map_or_else(

@@ -10,7 +10,15 @@ use serde_json::{Value, json as object};
 
 /// For people: a table, and what contradicts.
 pub fn text(witnesses: &Witnesses, findings: &[Finding], colour: bool) -> String {
-    let head = ["INDEX", "MINOR", "UUID", "CHECKPOINT", "KERNEL", "PROCESSES"];
+    let head = [
+        "INDEX",
+        "MINOR",
+        "UUID",
+        "HOLDER",
+        "GUESTS",
+        "KERNEL",
+        "PROCESSES",
+    ];
     let rows: Vec<Vec<Cell>> = witnesses
         .lines()
         .iter()
@@ -33,6 +41,7 @@ fn cells(witnesses: &Witnesses, line: &Line) -> Vec<Cell> {
         number(line.minor.map(|minor| minor.to_string())),
         Cell::plain(line.id.as_str()),
         known(&line.written, is_known(&witnesses.written)),
+        known(&line.guests, is_known(&witnesses.written)),
         known(&line.granted, witnesses.granted.is_ok()),
         Cell::plain(if nothing {
             "-".to_owned()
@@ -67,7 +76,8 @@ fn one(witnesses: &Witnesses, line: &Line) -> Value {
         "index": line.index,
         "minor": line.minor,
         "uuid": line.id.as_str(),
-        "checkpoint": is_known(&witnesses.written).then(|| texts(&line.written)),
+        "holders": is_known(&witnesses.written).then(|| texts(&line.written)),
+        "guests": is_known(&witnesses.written).then(|| texts(&line.guests)),
         "kernel": witnesses.granted.is_ok().then(|| texts(&line.granted)),
         "processes": processes.collect::<Vec<Value>>(),
     })

@@ -147,6 +147,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_asked_for_is_known_for_slips() {
+        let known: Vec<&str> = BOTH.into_iter().chain(AGENTS).chain(MASTERS).collect();
+        for flag in FETCHED {
+            assert!(known.contains(flag), "{flag}");
+        }
+    }
+
+    #[test]
     fn slips_are_told_from_mesoss_other_flags() {
         for (role, name, want) in [
             (Role::Agent, "module", Some("modules")),

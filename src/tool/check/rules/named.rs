@@ -5,8 +5,9 @@ use super::{
     HOOK_IN_MASTER, HOOK_WITHOUT_ISOLATOR, ISOLATOR_WITHOUT_HOOK, MODULE_IN_WRONG_FLAG, MODULE_NOT_LOADED,
     MODULE_WITHOUT_ISOLATOR, MODULES_AND_FOLDER, MODULES_NOT_GIVEN, MODULES_NOT_USED, PARAMETERS_NOT_READ,
 };
-use crate::config::{Mode, resources_flag};
+use crate::config::{ConfigErrorKind, Mode, resources_flag, rules};
 use crate::tool::check::Case;
+use crate::tool::check::settings::told_as;
 use crate::tool::check::subject::Mesos;
 use crate::tool::finding::{Finding, Severity};
 use crate::tool::modules::{self, ALLOCATOR, CONTROLLER, ESTIMATOR, HOOK, ISOLATOR, MODULES, Module, Role};
@@ -131,18 +132,13 @@ fn agent(case: Case<'_>, mesos: &Mesos, findings: &mut Vec<Finding>) {
         );
         findings.push(finding.as_bad_as(bad));
     }
-    let lonely = [ESTIMATOR, CONTROLLER]
-        .into_iter()
-        .filter(|module| mesos.names(*module) && !isolator);
-    for module in lonely {
-        findings.push(Finding::of(
-            MODULE_WITHOUT_ISOLATOR,
-            format!(
-                "--{} names {}, and --isolation does not name mesos_gpu_Isolator, without which there are no GPUs to share",
-                module.flag, module.name
-            ),
-            format!("add mesos_gpu_Isolator to --isolation, or leave {} out", module.name),
-        ));
+    for module in [ESTIMATOR, CONTROLLER] {
+        let refusal = rules::check_beside_isolator(&mesos.flags, module.name, ISOLATOR.name).err();
+        // A flag that cannot be read is told as that.
+        let refusal = refusal.filter(|error| error.kind() == ConfigErrorKind::Isolation);
+        if let Some(error) = refusal.filter(|_| mesos.names(module)) {
+            findings.push(told_as(MODULE_WITHOUT_ISOLATOR, &error));
+        }
     }
     if isolator && !hook {
         without_hook(case, mesos, findings);
