@@ -85,6 +85,15 @@ impl Testbed {
         existing(Some(program), "find the image probe beside the testbed program")
     }
 
+    /// The repository's own modules.json: beside the program where it was carried along, else where it was built.
+    pub fn manifest() -> PathBuf {
+        let carried = Self::program().map(|program| program.with_file_name("modules.json"));
+        match carried {
+            Ok(carried) if carried.is_file() => carried,
+            _ => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../modules.json"),
+        }
+    }
+
     /// The module library of mesos-gpu that cargo built together with the testbed.
     pub fn module_library() -> Result<PathBuf, Error> {
         let program = Self::program()?;

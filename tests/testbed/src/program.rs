@@ -12,7 +12,7 @@ mod master;
 mod modules;
 pub(crate) mod switchboard;
 
-pub(crate) use agent::SIMULATION;
+pub(crate) use agent::{LOADER_CACHE, SIMULATION};
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,6 +39,8 @@ const USAGE: &str = "usage: testbed master|agent [--flag=value …]
        testbed obtain      download Mesos and make its stubs
        testbed allocator-bench [--allocator=NAME --modules=… --agents=N --frameworks=N --cycles=N …]
        testbed allocator-race --allocator=NAME --modules=… [--agents=N --frameworks=N --rounds=N]
+       testbed real-gpu …  tell the whole story on this machine's GPUs, or on simulated ones
+       testbed payload …   put all that this takes on a machine without network into one folder
        testbed clean       remove what crashed testbeds left behind";
 
 /// Does what the name and the arguments of this process ask for.
@@ -70,6 +72,8 @@ fn subcommand(arguments: &[String]) -> ExitCode {
         Some("allocator-race") => answer(allocator_race::main(arguments).map(|()| 0)),
         Some("execute") => crate::execute::main(rest),
         Some("demo") => crate::demo::main(),
+        Some("real-gpu") => crate::real_gpu::main(rest),
+        Some("payload") => crate::payload::main(rest),
         Some("probe") => crate::demo::probe::main(),
         Some("obtain") => answer(Base::obtain().map(|base| {
             println!("{}", base.folder().display());

@@ -18,6 +18,7 @@ use super::simulation::Simulated;
 use super::{Testbed, launcher, loader};
 use crate::base::copy_file;
 use crate::error::{Error, Tried};
+use crate::program::LOADER_CACHE;
 
 /// How to start an agent. Without anything set it is one with device cgroups and Linux filesystem isolation, or, where
 /// the user is not root, one that isolates nothing.
@@ -32,6 +33,8 @@ pub struct AgentBuilder {
     machine: Option<fake_nvml::Machine>,
     /// More folders of its loader cache; none for no cache of its own.
     driver_libraries: Option<Vec<PathBuf>>,
+    /// Whether the machine's own driver is seen with a loader cache of its own.
+    own_cache: bool,
     images: images::Images,
     repository: bool,
     user: Option<(u32, u32)>,
@@ -47,6 +50,7 @@ impl AgentBuilder {
             modules: Vec::new(),
             machine: None,
             driver_libraries: None,
+            own_cache: false,
             images: images::Images::default(),
             repository: false,
             user: None,
@@ -99,7 +103,7 @@ impl AgentBuilder {
     /// `--modules` with the repository's own modules.json, and the library where the loader finds it by its name.
     pub fn repository_modules(mut self) -> Self {
         self.repository = true;
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../modules.json");
+        let manifest = Testbed::manifest();
         self.modules_json(format!("file://{}", manifest.display()))
     }
 
@@ -118,6 +122,12 @@ impl AgentBuilder {
     /// Gives the simulated machine a loader cache that Mesos's own `gpu/nvidia` can read.
     pub fn loader_cache(mut self) -> Self {
         self.driver_libraries.get_or_insert_default();
+        self
+    }
+
+    /// The same on the machine's own driver: this agent alone sees such a cache, and has its own `/var/run/mesos`.
+    pub fn own_loader_cache(mut self) -> Self {
+        self.own_cache = true;
         self
     }
 
@@ -146,6 +156,12 @@ impl AgentBuilder {
         };
         self.environment
             .extend(simulation.iter().flat_map(Simulated::environment));
+        if self.own_cache {
+            let cache = folder.join("ld.so.cache");
+            fake_nvml::trimmed_loader_cache(&cache).tried(|| format!("write {}", cache.display()))?;
+            self.environment
+                .push((LOADER_CACHE.to_owned(), cache.display().to_string()));
+        }
         if self.repository {
             loader::add(
                 &Testbed::module_library()?,

@@ -102,6 +102,12 @@ impl Image {
         self.entry(&path, Entry::Program(program.to_owned()))
     }
 
+    /// Adds every library that a program or library of this machine needs, and not itself: for what a container will be given
+    /// from outside.
+    pub fn libraries_of(self, file: &Path) -> Self {
+        self.entry(&file.display().to_string(), Entry::Needs(file.to_owned()))
+    }
+
     /// Starts another layer above those that are there.
     pub fn layer(mut self) -> Self {
         self.layers.push(Layer::default());

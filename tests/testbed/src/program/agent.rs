@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 
 use super::flags::Flags;
 use super::{leash, modules};
@@ -17,6 +18,9 @@ use crate::native::{self, Mesos};
 /// Names the folder of a simulated NVIDIA machine, in which the agent then runs.
 pub(crate) const SIMULATION: &str = "TESTBED_SIMULATION";
 
+/// Names a loader's cache that this agent sees in place of the machine's.
+pub(crate) const LOADER_CACHE: &str = "TESTBED_LOADER_CACHE";
+
 const MESOS_RUN: &str = "/var/run/mesos";
 
 pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
@@ -27,6 +31,9 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
         fake_nvml::enter(Path::new(&folder))
             .tried(|| format!("enter the simulated machine in {}", Path::new(&folder).display()))?;
         keep_volumes_in(Path::new(&folder))?;
+    }
+    if let Some(file) = std::env::var_os(LOADER_CACHE) {
+        see_loader_cache(Path::new(&file))?;
     }
     listen(&flags, "5051");
     leash::take()?;
@@ -70,8 +77,18 @@ fn with_defaults(
     Ok(all)
 }
 
-/// Mesos's own GPU isolator copies the driver to a fixed folder and takes it from there the next time: a simulated driver
-/// must not get there.
+/// Puts a loader's cache over the machine's, for this process and its children, in a mount namespace of their own.
+fn see_loader_cache(file: &Path) -> Result<(), Error> {
+    let tried = || format!("see {} as the loader's cache", file.display());
+    let none: Option<&str> = None;
+    unshare(CloneFlags::CLONE_NEWNS).tried(tried)?;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none).tried(tried)?;
+    mount(Some(file), "/etc/ld.so.cache", none, MsFlags::MS_BIND, none).tried(tried)?;
+    keep_volumes_in(file.parent().unwrap_or(Path::new("/")))
+}
+
+/// Mesos's own GPU isolator copies the driver to a fixed folder and takes it from there the next time: what a test made
+/// must not get there, nor what was there into a test.
 fn keep_volumes_in(simulation: &Path) -> Result<(), Error> {
     let tried = || format!("keep driver volumes out of {MESOS_RUN}");
     let private = simulation.join("var-run-mesos");

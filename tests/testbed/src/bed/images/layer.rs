@@ -30,6 +30,8 @@ pub(super) enum Entry {
     },
     /// A program of this machine, with what it needs.
     Program(PathBuf),
+    /// What a program or library of this machine needs, without itself.
+    Needs(PathBuf),
 }
 
 /// The entries by their paths, which are relative to the root.
@@ -50,8 +52,10 @@ impl Layer {
             let tried = || format!("put {path} into an image");
             match entry {
                 Entry::File { content, mode } => write(&mut archive, path, content, *mode).tried(tried)?,
-                Entry::Program(program) => {
-                    copy(&mut archive, path, program).tried(tried)?;
+                Entry::Program(program) | Entry::Needs(program) => {
+                    if matches!(entry, Entry::Program(_)) {
+                        copy(&mut archive, path, program).tried(tried)?;
+                    }
                     for library in libraries::of(program)? {
                         let inside = library.to_string_lossy().trim_start_matches('/').to_owned();
                         if brought.insert(library.clone()) {
