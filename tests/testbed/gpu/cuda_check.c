@@ -13,9 +13,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { COUNT = 1 << 16, THREADS = 256, BUSY_BLOCKS = 1024 };
+enum
+{
+  COUNT = 1 << 16,
+  THREADS = 256,
+  BUSY_BLOCKS = 1024
+};
 
-typedef struct {
+typedef struct
+{
   unsigned char bytes[16];
 } Uuid;
 
@@ -40,7 +46,8 @@ static int (*cuLaunchKernel)(
 static int (*cuGetErrorName)(int, const char**);
 
 // Where each goes, and the name under which the driver has it: some got a second layout when addresses grew to 64 bits.
-static const struct {
+static const struct
+{
   const char* name;
   void* place;
 } FUNCTIONS[] = {

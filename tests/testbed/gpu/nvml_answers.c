@@ -64,8 +64,10 @@ static void handles(unsigned count)
   tell("nvmlDeviceGetHandleByIndex_v2 beyond the last",
        CALL("nvmlDeviceGetHandleByIndex_v2", (unsigned, Device*), count, &device), "=");
   tell("nvmlDeviceGetHandleByUUID of nobody",
-       CALL("nvmlDeviceGetHandleByUUID", (const char*, Device*), "GPU-00000000-0000-0000-0000-000000000000", &device), "=");
-  tell("nvmlDeviceGetHandleByUUID of nonsense", CALL("nvmlDeviceGetHandleByUUID", (const char*, Device*), "x", &device), "=");
+       CALL("nvmlDeviceGetHandleByUUID", (const char*, Device*), "GPU-00000000-0000-0000-0000-000000000000", &device),
+       "=");
+  tell("nvmlDeviceGetHandleByUUID of nonsense", CALL("nvmlDeviceGetHandleByUUID", (const char*, Device*), "x", &device),
+       "=");
   tell("nvmlDeviceGetHandleByPciBusId_v2 of nobody",
        CALL("nvmlDeviceGetHandleByPciBusId_v2", (const char*, Device*), "0000:fe:1e.0", &device), "=");
 }
@@ -121,7 +123,8 @@ static void mig(Device device)
 static void memory(Device device)
 {
   unsigned long long old[3] = {0, 0, 0};
-  struct {
+  struct
+  {
     unsigned version;
     unsigned long long total, reserved, free, used;
   } info;
@@ -135,8 +138,8 @@ static void memory(Device device)
   code = CALL("nvmlDeviceGetMemoryInfo_v2", (Device, void*), device, &info);
   SAY("%llu", info.total);
   tell("nvmlDeviceGetMemoryInfo_v2", code, "=");
-  SAY("reserved %llu, free %llu, used %llu; of version 1 free %llu, used %llu", info.reserved, info.free, info.used, old[1],
-      old[2]);
+  SAY("reserved %llu, free %llu, used %llu; of version 1 free %llu, used %llu", info.reserved, info.free, info.used,
+      old[1], old[2]);
   tell("nvmlDeviceGetMemoryInfo_v2, more of it", code, "~");
 }
 
@@ -161,7 +164,8 @@ static void use(Device device)
   code = CALL("nvmlDeviceGetUtilizationRates", (Device, unsigned*), device, rates);
   SAY("gpu %u, memory %u", rates[0], rates[1]);
   tell("nvmlDeviceGetUtilizationRates", code, "~");
-  const struct {
+  const struct
+  {
     const char* name;
     unsigned room;
     unsigned long long since;
@@ -169,7 +173,8 @@ static void use(Device device)
       {"nvmlDeviceGetProcessUtilization without room", 0, 0},
       {"nvmlDeviceGetProcessUtilization since ever", MANY, 0},
       {"nvmlDeviceGetProcessUtilization since now", MANY, (unsigned long long)microseconds(CLOCK_REALTIME)},
-      {"nvmlDeviceGetProcessUtilization since tomorrow", MANY, (unsigned long long)microseconds(CLOCK_REALTIME) + 86400000000},
+      {"nvmlDeviceGetProcessUtilization since tomorrow", MANY,
+       (unsigned long long)microseconds(CLOCK_REALTIME) + 86400000000},
   };
   for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
     count = asked[i].room;
@@ -191,7 +196,8 @@ static void events(Device device)
 {
   unsigned long long types = 0;
   void* set = NULL;
-  struct {
+  struct
+  {
     Device device;
     unsigned long long type, data;
     unsigned gpu_instance, compute_instance;

@@ -10,23 +10,30 @@
 #include <string.h>
 #include <time.h>
 
-enum { MISSING = -1, MANY = 256 };
+enum
+{
+  MISSING = -1,
+  MANY = 256
+};
 
 typedef void* Device;
 
-struct Pci {
+struct Pci
+{
   char legacy[16];
   unsigned domain, bus, device, ids, subsystem;
   char id[32];
 };
 
-struct Process {
+struct Process
+{
   unsigned pid;
   unsigned long long memory;
   unsigned gpu_instance, compute_instance;
 };
 
-struct Sample {
+struct Sample
+{
   unsigned pid;
   unsigned long long time;
   unsigned sm, memory, encoder, decoder;
@@ -50,12 +57,12 @@ static void* function(const char* name)
 }
 
 // Calls an NVML function by name; -1 when the library has no such function. The second parameter is those of its true type.
-#define CALL(name, types, ...) \
-  ({ \
-    union { \
-      void* found; \
-      int(*call) types; \
-    } it = {function(name)}; \
+#define CALL(name, types, ...)                         \
+  ({                                                   \
+    union {                                            \
+      void* found;                                     \
+      int(*call) types;                                \
+    } it = {function(name)};                           \
     it.found == NULL ? MISSING : it.call(__VA_ARGS__); \
   })
 

@@ -22,13 +22,13 @@ static void watch(Device device, double seconds)
              found[i].compute_instance);
     }
     count = MANY;
-    code = CALL("nvmlDeviceGetProcessUtilization", (Device, struct Sample*, unsigned*, unsigned long long), device, samples,
-                &count, last);
+    code = CALL("nvmlDeviceGetProcessUtilization", (Device, struct Sample*, unsigned*, unsigned long long), device,
+                samples, &count, last);
     printf("\nsamples since %llu: code %d, count %u", last, code, count);
     double now = microseconds(CLOCK_REALTIME);
     for (unsigned i = 0; code == 0 && i < count; i++) {
-      printf("; pid %u, %.0f ms ago, sm %u, memory %u", samples[i].pid, (now - (double)samples[i].time) / 1e3, samples[i].sm,
-             samples[i].memory);
+      printf("; pid %u, %.0f ms ago, sm %u, memory %u", samples[i].pid, (now - (double)samples[i].time) / 1e3,
+             samples[i].sm, samples[i].memory);
       last = samples[i].time > last ? samples[i].time : last;
     }
     printf("\n");

@@ -13,7 +13,15 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, NOT_FOUND = 500, MINORS = 64 };
+enum
+{
+  SUCCESS = 0,
+  INVALID_VALUE = 1,
+  NOT_INITIALIZED = 3,
+  NO_DEVICE = 100,
+  NOT_FOUND = 500,
+  MINORS = 64
+};
 
 static const char DIGITS[] = "0123456789abcdef";
 static int devices = -1;
@@ -159,8 +167,17 @@ EXPORTED int cuModuleGetFunction(void** function, void* module, const char* name
   return known == NULL ? NOT_FOUND : SUCCESS;
 }
 
-EXPORTED int cuLaunchKernel(void* function, unsigned blocks, unsigned y, unsigned z, unsigned threads, unsigned v, unsigned w,
-                            unsigned shared, void* stream, void** arguments, void** extra)
+EXPORTED int cuLaunchKernel(void* function,
+                            unsigned blocks,
+                            unsigned y,
+                            unsigned z,
+                            unsigned threads,
+                            unsigned v,
+                            unsigned w,
+                            unsigned shared,
+                            void* stream,
+                            void** arguments,
+                            void** extra)
 {
   (void)shared, (void)stream, (void)extra;
   if (y != 1 || z != 1 || v != 1 || w != 1) {
@@ -171,7 +188,7 @@ EXPORTED int cuLaunchKernel(void* function, unsigned blocks, unsigned y, unsigne
     nanosleep(&some, NULL);
     return SUCCESS;
   }
-  uint32_t* values = (uint32_t*)(uintptr_t) * (uint64_t*)arguments[0];
+  uint32_t* values = (uint32_t*)(uintptr_t)*(uint64_t*)arguments[0];
   uint32_t count = *(uint32_t*)arguments[1];
   for (uint32_t i = 0; i < count && i < blocks * threads; i++) {
     values[i] = values[i] * 3 + i;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `testbed real-gpu`: on a machine with NVIDIA GPUs the story itself, elsewhere that it works from what was carried there.
 #![allow(non_snake_case, reason = "a test name says what it needs, in capitals")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests; clippy only knows the tests themselves"
+)]
 
 use std::fs;
 use std::path::Path;

@@ -47,3 +47,33 @@ fn ROOT_CGROUPS_mesos_own_gpu_isolator_runs_on_a_simulated_machine() {
         "the host's /dev is untouched"
     );
 }
+
+#[test]
+fn ROOT_CGROUPS_an_agent_with_a_loader_cache_of_its_own_sees_it_alone() {
+    if let Some(lacking) = support::lacking_for_cgroups() {
+        return support::skip(&format!("an agent with a loader cache of its own: {lacking}"));
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let cache = scratch.path().join("ld.so.cache");
+    if let Err(error) = fake_nvml::trimmed_loader_cache(&cache) {
+        return support::skip(&format!("an agent with a loader cache of its own: {error}"));
+    }
+    let (trimmed, whole) = (std::fs::read(&cache), std::fs::read("/etc/ld.so.cache"));
+    assert_ne!(trimmed.as_ref().unwrap(), whole.as_ref().unwrap());
+    let bed = Testbed::new().unwrap();
+    let mut agent = bed.agent().own_loader_cache().start().unwrap();
+    agent.wait_ready(PATIENCE).unwrap();
+    let operator = agent.operator();
+    let launch = LaunchContainer::new(&["c"], "cp /etc/ld.so.cache seen; cp -r /var/run/mesos volumes");
+    operator.launch_container(&launch).unwrap();
+    assert_eq!(operator.wait_container(&["c"]).unwrap().code(), Some(0));
+    let sandbox = agent.work_dir().join("containers/c");
+    assert_eq!(std::fs::read(sandbox.join("seen")).unwrap(), trimmed.unwrap());
+    let volumes = std::fs::read_dir(sandbox.join("volumes")).unwrap();
+    assert_eq!(volumes.count(), 0, "what the machine has there is not seen");
+    assert_eq!(
+        std::fs::read("/etc/ld.so.cache").unwrap(),
+        whole.unwrap(),
+        "the machine's is as it was"
+    );
+}
