@@ -6,6 +6,7 @@
 //! released) is asked elsewhere or put off, and comes back as another job.
 
 pub mod board;
+pub mod calls;
 pub mod corrections;
 pub mod discovery;
 pub mod eviction;
@@ -23,6 +24,7 @@ pub mod state;
 pub mod timers;
 pub mod waiting;
 
+use crate::agent::calls::Calls;
 use crate::agent::mailbox::{Inbox, Mailbox};
 use crate::agent::reply::Reply;
 use crate::agent::state::State;
@@ -35,6 +37,7 @@ use std::thread;
 #[derive(Clone, Debug)]
 pub struct Agent {
     mailbox: Mailbox,
+    calls: Calls,
     _life: Arc<Life>,
 }
 
@@ -54,7 +57,7 @@ impl Agent {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(mut state: State, inbox: Inbox) -> Result<Self, Error> {
-        let mailbox = state.mailbox.clone();
+        let (mailbox, calls) = (state.mailbox.clone(), state.calls.clone());
         thread::Builder::new()
             .name("mesos-gpu".to_owned())
             .spawn(move || inbox.work(&mut state))
@@ -62,7 +65,13 @@ impl Agent {
         Ok(Self {
             _life: Arc::new(Life(mailbox.clone())),
             mailbox,
+            calls,
         })
+    }
+
+    /// Counts a call of Mesos that comes now, and its answer when that is given through the reply that comes back.
+    pub fn counted<T: 'static>(&self, entry: &'static str, reply: Reply<T>) -> Reply<T> {
+        self.calls.counted(entry, reply)
     }
 
     /// Runs `verb` on the agent thread. Whatever becomes of it, the reply is answered: a panic in the verb is a failure

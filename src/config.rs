@@ -57,6 +57,8 @@ pub struct Config {
     pub checkpoint_dir: Option<PathBuf>,
     /// The file for the agent's numbers; none for none.
     pub metrics_file: Option<PathBuf>,
+    /// The folder for dcgm-exporter with the containers on each GPU; none for none.
+    pub dcgm_job_dir: Option<PathBuf>,
     /// How long a launch waits for GPUs that are being released.
     pub release_wait: Duration,
     /// How long a released GPU may still be used before it is set aside.
@@ -127,6 +129,10 @@ impl Config {
             metrics_file: given
                 .get("metrics_file")
                 .map(|text| values::path("metrics_file", text))
+                .transpose()?,
+            dcgm_job_dir: given
+                .get("dcgm_job_dir")
+                .map(|text| values::path("dcgm_job_dir", text))
                 .transpose()?,
             release_wait: values::duration("release_wait", value("release_wait"), values::Zero::Accepted)?,
             release_limit: values::duration("release_limit", value("release_limit"), values::Zero::Accepted)?,

@@ -17,6 +17,7 @@ pub mod gpu;
 pub mod guests;
 pub mod image;
 pub mod inventory;
+pub mod jobs;
 pub mod launch_plan;
 pub mod ledger;
 pub mod loader_cache;

@@ -7,6 +7,7 @@ pub mod dev_nodes;
 pub mod device_cgroup;
 pub mod driver_proc;
 pub mod images;
+pub mod jobs;
 pub mod metrics;
 pub mod module_loader;
 pub mod nvml;

@@ -7,7 +7,7 @@ mod real;
 mod support;
 
 use fake_nvml::{Fault, Gpu, Machine, Memory, Process, Utilization};
-use mesos_gpu::domain::estimate::{GpuSample, MemoryUse, Percent, ProcessUse, Sample};
+use mesos_gpu::domain::estimate::{GpuSample, MemoryUse, Percent, Power, ProcessUse, Sample, Temperature};
 use mesos_gpu::ports::nvml::{Nvml, NvmlFailure};
 use std::time::Instant;
 use support::FakeNvml;
@@ -48,6 +48,8 @@ fn contract(nvml: &dyn Nvml, set: &dyn Fn(Situation)) {
         utilization: None,
         memory: None,
         processes: None,
+        power: None,
+        temperature: None,
         ..used(&[]).gpus[1].clone()
     };
     assert_eq!(silent.gpus, [used(&[]).gpus[0].clone(), second]);
@@ -90,6 +92,8 @@ fn used(processes: &[(u32, u32, u64)]) -> Sample {
         uuid: mesos_gpu::domain::gpu::UnitId::new(&gpu.uuid),
         utilization: Percent::told(computed),
         memory: MemoryUse::told(held, total),
+        power: Power::told(gpu.power_mw.unwrap()),
+        temperature: Temperature::told(gpu.temperature_c.unwrap()),
         processes: Some(
             processes
                 .iter()
@@ -126,6 +130,7 @@ fn the_fake_holds_the_contract() {
                 let mut sample = used(&[]);
                 let second = &mut sample.gpus[1];
                 (second.utilization, second.memory, second.processes) = (None, None, None);
+                (second.power, second.temperature) = (None, None);
                 Answer::Now(Ok(sample))
             }
             Situation::SecondGpuLost => {
@@ -179,6 +184,8 @@ fn the_real_thread_holds_the_contract() {
                 let mut machine = machine(&[]);
                 machine.gpus[1].memory = None;
                 machine.gpus[1].utilization = None;
+                machine.gpus[1].power_mw = None;
+                machine.gpus[1].temperature_c = None;
                 machine.fault(Fault::code("nvmlDeviceGetComputeRunningProcesses", 3).on_gpu(1))
             }
             Situation::SecondGpuLost => machine(&[]).fault(Fault::code("*", 15).on_gpu(1)),

@@ -49,6 +49,8 @@ fn sample(step: &Step) -> Sample {
         uuid: gpu(n),
         utilization: Percent::told(told.utilization),
         memory: MemoryUse::told(told.used, 100 * LIMIT),
+        power: None,
+        temperature: None,
         processes: told.processes.as_ref().map(|processes| {
             let of = |(pid, share, memory): &(u32, u32, Option<u64>)| ProcessUse {
                 pid: *pid,

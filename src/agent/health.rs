@@ -17,6 +17,7 @@ pub fn watch(state: &mut State) {
     state.machine.nvml.survey(Box::new(move |answer| {
         mailbox.post("health", move |state| {
             examine(state, answer);
+            metrics::publish(state);
             state.later(state.patience.health_interval, "health", watch);
         });
     }));
@@ -43,7 +44,7 @@ pub fn examine(state: &mut State, answer: Result<Survey, NvmlFailure>) {
         note_strangers(state, &unit, &found);
     }
     waiting::serve(state);
-    metrics::publish(state);
+    metrics::soon(state);
 }
 
 /// A unit that no container has and that processes compute on belongs to somebody else for now.

@@ -6,6 +6,7 @@ use crate::ports::dev_nodes::DevNodes;
 use crate::ports::device_cgroup::DeviceCgroup;
 use crate::ports::driver_proc::DriverProc;
 use crate::ports::images::Images;
+use crate::ports::jobs::Jobs;
 use crate::ports::metrics::Metrics;
 use crate::ports::module_loader::ModuleLoader;
 use crate::ports::nvml::Nvml;
@@ -26,8 +27,10 @@ pub struct Machine {
     pub modules: Arc<dyn ModuleLoader>,
     /// What fits images.
     pub images: Box<dyn Images>,
-    /// Where its numbers go.
-    pub metrics: Box<dyn Metrics>,
+    /// Where its numbers go; none where nobody wants them.
+    pub metrics: Option<Box<dyn Metrics>>,
+    /// Where it goes which containers are on which GPU; none where nobody wants that.
+    pub jobs: Option<Box<dyn Jobs>>,
     /// What outlives the agent.
     pub checkpoint: Box<dyn Checkpoint>,
 }

@@ -224,7 +224,7 @@ fn settle(state: &mut State, asked: Instant, answer: &Result<Survey, NvmlFailure
         health::examine(state, answer.clone());
     } else {
         waiting::serve(state);
-        metrics::publish(state);
+        metrics::soon(state);
     }
 }
 

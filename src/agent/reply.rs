@@ -49,6 +49,25 @@ impl<T> Reply<T> {
         }
     }
 
+    /// The same reply, whose answer is shown on its way; one that stays unanswered shows nothing.
+    #[must_use]
+    pub fn observed(self, seen: impl FnOnce(&Result<T, Error>) + Send + 'static) -> Self
+    where
+        T: 'static,
+    {
+        let must_answer = self.inner.must_answer;
+        let sink: Sink<T> = Box::new(move |answer| {
+            seen(&answer);
+            self.answer(answer);
+        });
+        Self {
+            inner: Arc::new(Inner {
+                sink: Mutex::new(Some(sink)),
+                must_answer,
+            }),
+        }
+    }
+
     /// Gives the answer.
     pub fn answer(&self, answer: Result<T, Error>) {
         if let Some(sink) = self.inner.take() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Looking at how much the GPUs are used, while oversubscription is on: asks NVML at each interval, lets the estimate judge,
-//! and says what changed. Nobody waits for NVML here: a look to which no answer came counts as one that says nothing.
+//! Looking at how much the GPUs are used, while oversubscription is on or metrics are asked for: asks NVML at each interval,
+//! keeps what it told for the metrics, lets the estimate judge, and says what changed. Nobody waits for NVML here: a look to
+//! which no answer came counts as one that says nothing.
 //!
 //! What others need of it, on the agent thread: [`oversubscribable`] (the answer to Mesos's estimator), [`offerable`] (where a
 //! guest can be placed now), [`corrected`] (guests were sent away for another reason). Those that must go are sent away by
@@ -8,12 +9,14 @@
 
 mod attribution;
 mod estimation;
+mod readings;
 
-pub use attribution::Owners;
+pub use attribution::{Owners, Used};
 pub use estimation::{Clock, Decision, Estimation};
+pub use readings::{Reading, Readings};
 
-use crate::agent::eviction;
 use crate::agent::state::State;
+use crate::agent::{eviction, metrics};
 use crate::domain::estimate::{self, Books, MustGo, Sample};
 use crate::domain::gpu::UnitId;
 use crate::domain::words::listed;
@@ -22,9 +25,9 @@ use crate::ports::nvml::NvmlFailure;
 use crate::wire::Resource;
 use std::time::Duration;
 
-/// Looks, and again after each interval. Without oversubscription it does nothing.
+/// Looks, and again after each interval. Without oversubscription and metrics it does nothing.
 pub fn watch(state: &mut State) {
-    let Some(interval) = state.estimate.interval() else {
+    let Some(interval) = state.estimate.interval().or(state.readings.interval()) else {
         return;
     };
     ask(state);
@@ -35,10 +38,23 @@ pub fn watch(state: &mut State) {
 }
 
 fn ask(state: &mut State) {
-    let Some(asked) = state.estimate.ask() else {
-        // A second question would hear nothing before the first does.
-        return look(state, Err("NVML has not answered yet".to_owned()));
+    let asked = Asked {
+        for_estimate: state.estimate.ask(),
+        // Without GPUs a driver that is not there is no failure.
+        for_readings: (!state.advertised.units.is_empty())
+            .then(|| state.readings.ask())
+            .flatten(),
     };
+    // A second question would hear nothing before the first does.
+    if asked.for_estimate.is_none() && state.estimate.interval().is_some() {
+        look(state, Err("NVML has not answered yet".to_owned()));
+    }
+    if asked.for_readings.is_none() && state.readings.interval().is_some() {
+        metrics::publish(state);
+    }
+    if asked == Asked::default() {
+        return;
+    }
     let processes = state
         .machine
         .cgroup
@@ -55,11 +71,26 @@ fn ask(state: &mut State) {
     }));
 }
 
-fn heard(state: &mut State, asked: Duration, answer: Result<(Sample, Owners), NvmlFailure>) {
-    let in_time = state.estimate.answered(asked);
-    match answer {
-        Err(failure) => look(state, Err(failure.to_string())),
-        Ok((sample, owners)) => look(state, in_time.map(|()| (&sample, owners))),
+/// When NVML was asked, for whom; none for one who did not ask this time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Asked {
+    for_estimate: Option<Duration>,
+    for_readings: Option<Duration>,
+}
+
+fn heard(state: &mut State, asked: Asked, answer: Result<(Sample, Owners), NvmlFailure>) {
+    if let Some(asked) = asked.for_readings {
+        state.readings.answered(asked, &answer);
+    }
+    if let Some(asked) = asked.for_estimate {
+        let in_time = state.estimate.answered(asked);
+        match answer {
+            Err(failure) => look(state, Err(failure.to_string())),
+            Ok((sample, owners)) => look(state, in_time.map(|()| (&sample, owners))),
+        }
+    }
+    if asked.for_readings.is_some() {
+        metrics::publish(state);
     }
 }
 

@@ -2,6 +2,7 @@
 //! What the agent thread owns.
 
 use crate::agent::board::Board;
+use crate::agent::calls::Calls;
 use crate::agent::corrections::Corrections;
 use crate::agent::eviction::Evictions;
 use crate::agent::machine::Machine;
@@ -11,7 +12,7 @@ use crate::agent::panic_text;
 use crate::agent::products::Products;
 use crate::agent::release::{self, Release};
 use crate::agent::reply::Reply;
-use crate::agent::sampling::Estimation;
+use crate::agent::sampling::{Estimation, Readings};
 use crate::agent::settings::{ImageSettings, Patience, Settings};
 use crate::agent::timers::Timers;
 use crate::agent::waiting::Queue;
@@ -65,6 +66,8 @@ pub struct State {
     pub guests: Guests,
     /// Which held GPUs are idle, and whose guests must go.
     pub estimate: Estimation,
+    /// What NVML told last of each GPU, for the metrics.
+    pub readings: Readings,
     /// The guests that were told to go.
     pub evictions: Evictions,
     /// Which executors the QoS controller is to kill.
@@ -93,6 +96,8 @@ pub struct State {
     pub mailbox: Mailbox,
     /// What hooks may read.
     pub board: Board,
+    /// What is counted of Mesos's calls.
+    pub calls: Calls,
     /// What was published of its numbers.
     pub published: Published,
     timers: Timers,
@@ -119,6 +124,7 @@ impl State {
             ledger: Ledger::default(),
             guests: Guests::default(),
             estimate: Estimation::off(),
+            readings: Readings::off(),
             evictions: Evictions::default(),
             corrections: Corrections::default(),
             releases: BTreeMap::new(),
@@ -133,6 +139,7 @@ impl State {
             products: Products::default(),
             mailbox,
             board,
+            calls: Calls::default(),
             published: Published::default(),
             timers: Timers::default(),
             poison: None,
@@ -234,7 +241,7 @@ impl State {
             .filter_map(|(id, known)| Some((known.executor.clone()?, id.clone())));
         let executors = executors.collect();
         self.board.show_held(used, executors);
-        metrics::publish(self);
+        metrics::soon(self);
     }
 
     /// Writes the books down, and shows them. Before the kernel is told anything: a crash in between leaves a GPU held, not

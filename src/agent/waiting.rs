@@ -33,6 +33,13 @@ impl Queue {
         self.waiting.front().map(|waiting| &waiting.container)
     }
 
+    /// Those in the queue, each with how many units it waits for.
+    pub fn each(&self) -> impl Iterator<Item = (&ContainerId, usize)> {
+        self.waiting
+            .iter()
+            .map(|waiting| (&waiting.container, waiting.more))
+    }
+
     /// How many units those in the queue wait for.
     pub fn wanted(&self) -> usize {
         self.waiting.iter().map(|waiting| waiting.more).sum()

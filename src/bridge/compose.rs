@@ -6,7 +6,7 @@ use crate::agent::board::Board;
 use crate::agent::discovery::{self, Discovery, Source, describe, discover};
 use crate::agent::machine::Machine;
 use crate::agent::mailbox::mailbox;
-use crate::agent::sampling::{self, Estimation};
+use crate::agent::sampling::{self, Estimation, Readings};
 use crate::agent::settings::{ImageSettings, Patience, Settings};
 use crate::agent::state::State;
 use crate::config::flags::MesosFlags;
@@ -19,12 +19,16 @@ use crate::isolator::reconcile;
 use crate::ports::checkpoint::{Checkpoint, Loaded};
 use crate::ports::dev_nodes::DevNodes;
 use crate::ports::device_cgroup::DeviceCgroup;
+use crate::ports::jobs::Jobs;
+use crate::ports::metrics::Metrics;
 use crate::system::cgroup_v1::DevicesHierarchy;
 use crate::system::checkpoint_file::CheckpointFile;
 use crate::system::dev_nodes::DevDir;
 use crate::system::driver_files::DriverSearch;
 use crate::system::driver_proc::ProcDriver;
 use crate::system::images::ImagesThread;
+use crate::system::job_folder::JobFolder;
+use crate::system::latest::Latest;
 use crate::system::metrics_file::MetricsFile;
 use crate::system::module_loader::{DEFAULT_LIMIT, DEFAULT_PROGRAM, NvidiaModprobe};
 use crate::system::nvml::NvmlThread;
@@ -78,7 +82,8 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
         cgroup,
         modules: Arc::new(NvidiaModprobe::new(DEFAULT_PROGRAM.into(), DEFAULT_LIMIT)),
         images: Box::new(images(&config)?),
-        metrics: Box::new(MetricsFile::new(config.metrics_file.clone())),
+        metrics: metrics(&config)?,
+        jobs: jobs(&config)?,
         checkpoint: Box::new(checkpoint),
     };
     let patience = Patience {
@@ -102,10 +107,13 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
         },
     };
     let mut state = State::new(machine, inventory, advertised, settings, mailbox);
+    let begin = Instant::now();
+    let clock = move || begin.elapsed();
     if config.oversubscription.on {
-        let begin = Instant::now();
-        let clock = Box::new(move || begin.elapsed());
-        state.estimate = Estimation::on(config.oversubscription.thresholds, clock);
+        state.estimate = Estimation::on(config.oversubscription.thresholds, Box::new(clock));
+    }
+    if state.machine.metrics.is_some() {
+        state.readings = Readings::on(config.oversubscription.thresholds.interval, Box::new(clock));
     }
     let board = state.board.clone();
     let agent = Agent::start(state, inbox)?;
@@ -129,6 +137,30 @@ pub(super) fn start(config: Config, flags: &MesosFlags) -> Result<Running, Error
 fn images(config: &Config) -> Result<ImagesThread, Error> {
     let search = DriverSearch::new(Some(config.driver_root.clone()), config.cdi_spec.clone());
     ImagesThread::start(config.image_dir.clone(), search).map_err(Error::machine)
+}
+
+/// Where the numbers go.
+fn metrics(config: &Config) -> Result<Option<Box<dyn Metrics>>, Error> {
+    let Some(path) = &config.metrics_file else {
+        return Ok(None);
+    };
+    let file = MetricsFile::new(Some(path.clone()));
+    let latest = Latest::start(move |text: &String| file.publish(text)).map_err(no_thread)?;
+    Ok(Some(Box::new(latest)))
+}
+
+/// Where it goes which containers are on which GPU.
+fn jobs(config: &Config) -> Result<Option<Box<dyn Jobs>>, Error> {
+    let Some(path) = &config.dcgm_job_dir else {
+        return Ok(None);
+    };
+    let folder = JobFolder::new(path.clone());
+    let latest = Latest::start(move |jobs| folder.publish(jobs)).map_err(no_thread)?;
+    Ok(Some(Box::new(latest)))
+}
+
+fn no_thread(error: std::io::Error) -> Error {
+    Error::machine(format!("cannot start a thread for files: {error}"))
 }
 
 /// What was advertised when this agent first registered, else what is found and selected now.

@@ -61,6 +61,7 @@ impl EstimatorCore {
             return reply.fail(&Error::defect(format!("{ENTRY} came before initialize")));
         };
         let usage = Arc::clone(usage);
+        let reply = agent.counted(ENTRY, reply);
         agent.submit(ENTRY, reply, move |state, reply| {
             panic_if_told(ENTRY);
             oversubscribable::answer(state, usage.as_ref(), reply);

@@ -160,6 +160,7 @@ impl IsolatorCore {
         read: impl FnOnce() -> Result<A, Error>,
         verb: impl FnOnce(&mut State, A, Reply<T>) + Send + 'static,
     ) {
+        let reply = self.agent.counted(entry, reply);
         let submitted = caught(entry, read).map(|arguments| {
             self.agent.submit(entry, reply.clone(), move |state, reply| {
                 panic_if_told(entry);

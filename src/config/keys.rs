@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_with_what_exists_and_the_nearest() {
         let accepted = "accepted: gpus, nvml_library, nvml_timeout, discovery_wait, proc_dir, dev_dir, cgroups_root, \
-                        cgroups_hierarchy, attributes, mode, checkpoint_dir, metrics_file, release_wait, \
-                        release_limit, health_interval, process_check, control_nodes_for_all, driver_files, \
+                        cgroups_hierarchy, attributes, mode, checkpoint_dir, metrics_file, dcgm_job_dir, \
+                        release_wait, release_limit, health_interval, process_check, control_nodes_for_all, driver_files, \
                         driver_root, cdi_spec, cuda_compat, image_dir, nvidia_requirements, oversubscribe, \
                         idle_window, idle_utilization, idle_memory, sample_interval, guests_per_gpu, \
                         oversubscribe_pause, oversubscribe_share";

@@ -17,7 +17,7 @@ mod verdict;
 
 pub use activity::{Cause, Doubt, WhoseProcess};
 pub use holding::{Books, Holding, books};
-pub use sample::{GpuSample, MemoryUse, Percent, ProcessUse, Sample};
+pub use sample::{GpuSample, MemoryUse, Percent, Power, ProcessUse, Sample, Temperature};
 pub use thresholds::{MemoryLimit, Thresholds};
 pub use verdict::{Busy, Eviction, Verdict};
 

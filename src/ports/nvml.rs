@@ -164,7 +164,7 @@ pub trait Nvml: Send {
     /// last call that returned.
     fn survey(&self, done: Done<Survey>);
 
-    /// Asks how much each GPU is used, and by whom; like [`Nvml::survey`] otherwise. What a process computed is that since
+    /// Asks how much each GPU is used, and by whom, what it draws and how warm it is; like [`Nvml::survey`] otherwise. What a process computed is that since
     /// the sample before. What a GPU does not tell, or tells as what cannot be, is missing from its entry; one that is out
     /// of reach has no entry. GPUs with MIG on tell nothing of how much they are used.
     fn sample(&self, done: Done<Sample>);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The numbers as a file for a textfile collector.
 
+use super::replaced_file::replace;
 use crate::ports::metrics::Metrics;
-use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 
 /// A file, or nowhere.
@@ -22,11 +21,7 @@ impl MetricsFile {
 impl Metrics for MetricsFile {
     fn publish(&self, text: &str) -> Result<(), String> {
         let Some(path) = &self.path else { return Ok(()) };
-        // Collectors read files that end in .prom, so the unfinished one must not.
-        let mut unfinished = OsString::from(path.as_os_str());
-        unfinished.push(".tmp");
-        fs::write(&unfinished, text)
-            .and_then(|()| fs::rename(&unfinished, path))
+        replace(path, text)
             .map_err(|error| format!("cannot write the metrics to {}: {error}", path.display()))
     }
 }

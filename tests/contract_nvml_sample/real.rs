@@ -4,7 +4,7 @@
 use crate::support::simulated_nvml::{Driver, ask_for_a_sample};
 use crate::{GIB, machine};
 use fake_nvml::{Fault, Gpu, Machine, Memory, Utilization};
-use mesos_gpu::domain::estimate::{Percent, ProcessUse, Sample};
+use mesos_gpu::domain::estimate::{Percent, Power, ProcessUse, Sample, Temperature};
 use mesos_gpu::ports::nvml::NvmlFailure;
 use std::fs;
 
@@ -52,6 +52,9 @@ fn sentinels_of_a_gpu_and_of_its_memory_are_not_told() {
         free: 0,
     });
     machine.gpus[1].processes[0].used_memory = None;
+    machine.gpus[0].power_mw = Some(u32::MAX);
+    machine.gpus[1].power_mw = Some(0);
+    machine.gpus[1].temperature_c = Some(255);
     let sample = ask_for_a_sample(&Driver::of(&machine).start()).unwrap();
     assert_eq!(sample.gpus[0].utilization, None);
     assert_eq!(
@@ -59,6 +62,11 @@ fn sentinels_of_a_gpu_and_of_its_memory_are_not_told() {
         (None, Percent::told(0))
     );
     assert_eq!(sample.gpus[1].processes.as_ref().unwrap()[0].memory, None);
+    assert_eq!((sample.gpus[0].power, sample.gpus[1].power), (None, None));
+    assert_eq!(
+        (sample.gpus[0].temperature, sample.gpus[1].temperature),
+        (Temperature::told(31), None)
+    );
 }
 
 #[test]
@@ -68,6 +76,7 @@ fn with_mig_on_a_gpu_tells_nothing_of_its_use() {
     let sample = ask_for_a_sample(&Driver::of(&machine).start()).unwrap();
     assert_eq!(sample.gpus.len(), 2, "{sample:?}");
     assert_eq!(sample.gpus[1].utilization, None);
+    assert_eq!(sample.gpus[1].power, Power::told(76_540));
 }
 
 #[test]
@@ -83,6 +92,16 @@ fn a_library_without_samples_of_processes_tells_the_rest() {
         memory: Some(GIB),
     };
     assert_eq!(second.processes, Some(vec![alone]));
+}
+
+#[test]
+fn a_library_without_power_and_temperature_tells_the_rest() {
+    let driver = Driver::of(&machine(&[(41, 3, 1)]));
+    let nvml = driver.start_without(&["nvmlDeviceGetPowerUsage", "nvmlDeviceGetTemperature"]);
+    let sample = ask_for_a_sample(&nvml).unwrap();
+    let second = &sample.gpus[1];
+    assert_eq!((second.power, second.temperature), (None, None));
+    assert_eq!(second.utilization, Percent::told(3));
 }
 
 #[test]
@@ -115,7 +134,7 @@ fn a_hung_sample_is_made_once_and_holds_one_thread() {
 }
 
 /// How many threads for NVML other tests of this program can start meanwhile: two each.
-const OTHERS: usize = 2 * 6;
+const OTHERS: usize = 2 * 7;
 
 fn is_nvml(entry: &std::io::Result<fs::DirEntry>) -> bool {
     let name = entry

@@ -276,6 +276,8 @@ impl Day {
             utilization: Percent::told(computes),
             memory: MemoryUse::told(used.min(MEMORY) << 20, MEMORY << 20),
             processes: Some(processes),
+            power: None,
+            temperature: None,
         };
         let whole = !self.random.permille(1);
         if !whole {

@@ -7,6 +7,7 @@ use crate::support::agent::{ROOT, config, id};
 use mesos_gpu::domain::ledger::Phase;
 use mesos_gpu::wire::ContainerConfig;
 use mesos_gpu::wire::container::{ContainerInfo, LinuxInfo};
+use std::time::Duration;
 
 #[test]
 fn a_guest_shares_an_idle_gpu_with_its_owner_is_told_so_and_holds_nothing() {
@@ -25,6 +26,7 @@ fn a_guest_shares_an_idle_gpu_with_its_owner_is_told_so_and_holds_nothing() {
     let board = &story.state.board;
     assert_eq!(board.held_by(&id("g")), [uuid(0)]);
     assert_eq!(board.held_by(&id("c0")), [uuid(0)]);
+    story.pass(Duration::from_millis(200));
     let metrics = story.metrics.last();
     assert!(metrics.contains("\nmesos_gpu_guests 1\n"), "{metrics}");
     // The owner goes on as if it were alone.

@@ -75,7 +75,8 @@ impl FakeAgent {
             cgroup: Ok(Box::new(machine.cgroup.clone())),
             modules: Arc::new(machine.modules.clone()),
             images: Box::new(machine.images.clone()),
-            metrics: Box::new(machine.metrics.clone()),
+            metrics: Some(Box::new(machine.metrics.clone())),
+            jobs: Some(Box::new(machine.jobs.clone())),
             checkpoint: Box::new(machine.checkpoint.clone()),
         };
         let patience = Patience {

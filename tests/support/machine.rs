@@ -5,6 +5,7 @@ use super::agent::ROOT;
 use super::checkpoint::FakeCheckpoint;
 use super::driver_proc::proc_gpu;
 use super::images::FakeImages;
+use super::jobs::FakeJobs;
 use super::metrics::FakeMetrics;
 use super::module_loader::FakeModuleLoader;
 use super::nvml::{Answer, nvml_gpu, survey};
@@ -22,6 +23,7 @@ pub struct FakeMachine {
     pub modules: FakeModuleLoader,
     pub images: FakeImages,
     pub metrics: FakeMetrics,
+    pub jobs: FakeJobs,
 }
 
 impl FakeMachine {
@@ -45,6 +47,7 @@ impl FakeMachine {
             modules: FakeModuleLoader::new(),
             images: FakeImages::default(),
             metrics: FakeMetrics::default(),
+            jobs: FakeJobs::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! NVML without NVML: answers at once, late, never in time, or with a failure, as a story needs it.
 
-use mesos_gpu::domain::estimate::{GpuSample, MemoryUse, Percent, ProcessUse, Sample};
+use mesos_gpu::domain::estimate::{GpuSample, MemoryUse, Percent, Power, ProcessUse, Sample, Temperature};
 use mesos_gpu::ports::driver_proc::ProcGpu;
 use mesos_gpu::ports::nvml::{Done, Nvml, NvmlFailure, NvmlGpu, Product, Survey};
 use std::collections::VecDeque;
@@ -224,7 +224,7 @@ pub fn nvml_gpu(index: u32, gpu: &ProcGpu) -> NvmlGpu {
 }
 
 /// How much the GPU that `/proc` tells is used: so much of the time, and so many MiB of 141 GiB, by these processes, of which
-/// each computes so much and holds so many MiB.
+/// each computes so much and holds so many MiB. It draws and is as warm as an idle H200.
 pub fn gpu_sample(gpu: &ProcGpu, utilization: u32, used: u64, processes: &[(u32, u32, u64)]) -> GpuSample {
     let of = |(pid, utilization, memory): &(u32, u32, u64)| ProcessUse {
         pid: *pid,
@@ -236,5 +236,7 @@ pub fn gpu_sample(gpu: &ProcGpu, utilization: u32, used: u64, processes: &[(u32,
         utilization: Percent::told(utilization),
         memory: MemoryUse::told(used << 20, 141 << 30),
         processes: Some(processes.iter().map(of).collect()),
+        power: Power::told(76_540),
+        temperature: Temperature::told(31),
     }
 }

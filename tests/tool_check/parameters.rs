@@ -42,6 +42,10 @@ fn ROOT_CGROUPS_each_mistake_in_parameters_is_found_by_its_rule_with_the_cure() 
         ("metrics-folder", "warning", "make the folder", |s| {
             s.parameter("metrics_file", "/none/gpus.prom")
         }),
+        ("job-folder", "warning", "/run/mesos-gpu/jobs", |s| {
+            let file = s.world.write("jobs", "");
+            s.parameter("dcgm_job_dir", &file);
+        }),
         ("checkpoint-not-writable", "error", "on a disk", |s| {
             s.parameter("checkpoint_dir", "/proc/mesos-gpu")
         }),

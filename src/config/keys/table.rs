@@ -112,6 +112,12 @@ pub const KEYS: &[Key] = &[
         meaning: "a file for Prometheus's textfile collector, in a folder that is there",
     },
     Key {
+        name: "dcgm_job_dir",
+        form: PATH,
+        default: "(none is written)",
+        meaning: "a folder of this agent's own, from which dcgm-exporter takes the containers on each GPU",
+    },
+    Key {
         name: "release_wait",
         form: WAIT,
         default: "30secs",

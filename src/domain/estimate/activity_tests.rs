@@ -30,6 +30,8 @@ fn gpu(utilization: u32, used: u64, processes: &[(u32, u32, u64)]) -> GpuSample 
         utilization: Percent::told(utilization),
         memory: MemoryUse::told(used * MIB, 100_000 * MIB),
         processes: Some(processes.iter().map(of).collect()),
+        power: None,
+        temperature: None,
     }
 }
 

@@ -67,6 +67,46 @@ impl MemoryUse {
     }
 }
 
+/// What a GPU draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Power(u32);
+
+/// No GPU draws ten kilowatts.
+const MOST_MILLIWATTS: u32 = 10_000_000;
+
+impl Power {
+    /// What was told, in milliwatts; none where it cannot be. A GPU that answers draws something.
+    pub fn told(milliwatts: u32) -> Option<Self> {
+        (1..=MOST_MILLIWATTS)
+            .contains(&milliwatts)
+            .then_some(Self(milliwatts))
+    }
+
+    /// In milliwatts.
+    pub fn milliwatts(self) -> u32 {
+        self.0
+    }
+}
+
+/// How warm a GPU is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Temperature(u32);
+
+/// Long before that it switches itself off.
+const MOST_CELSIUS: u32 = 200;
+
+impl Temperature {
+    /// What was told, in degrees Celsius; none where it cannot be.
+    pub fn told(celsius: u32) -> Option<Self> {
+        (celsius <= MOST_CELSIUS).then_some(Self(celsius))
+    }
+
+    /// In degrees Celsius.
+    pub fn celsius(self) -> u32 {
+        self.0
+    }
+}
+
 /// What one process does on a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessUse {
@@ -89,6 +129,10 @@ pub struct GpuSample {
     pub memory: Option<MemoryUse>,
     /// The processes on it.
     pub processes: Option<Vec<ProcessUse>>,
+    /// What it draws.
+    pub power: Option<Power>,
+    /// How warm it is.
+    pub temperature: Option<Temperature>,
 }
 
 /// What was told of all GPUs. A GPU that is not listed was not heard of.
@@ -136,6 +180,22 @@ mod tests {
     }
 
     #[test]
+    fn a_power_and_a_temperature_that_no_gpu_has_are_not_told() {
+        for (told, known) in [(0, false), (1, true), (700_000, true), (u32::MAX, false)] {
+            assert_eq!(Power::told(told).is_some(), known, "{told} mW");
+        }
+        for (told, known) in [
+            (0, true),
+            (31, true),
+            (200, true),
+            (255, false),
+            (u32::MAX, false),
+        ] {
+            assert_eq!(Temperature::told(told).is_some(), known, "{told} °C");
+        }
+    }
+
+    #[test]
     fn a_share_of_memory_is_exact_and_does_not_overflow() {
         assert_eq!(Percent(1).of(150_754_820_096), 1_507_548_200);
         assert_eq!(Percent(100).of(u64::MAX), u64::MAX);
@@ -149,6 +209,8 @@ mod tests {
             utilization: None,
             memory: None,
             processes: None,
+            power: None,
+            temperature: None,
         };
         let sample = Sample {
             gpus: vec![gpu("GPU-a"), gpu("GPU-b"), gpu("GPU-b")],

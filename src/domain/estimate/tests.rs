@@ -29,6 +29,8 @@ fn quiet(gpu: &UnitId) -> GpuSample {
         utilization: Percent::told(0),
         memory: MemoryUse::told(0, 100 * GIB),
         processes: Some(Vec::new()),
+        power: None,
+        temperature: None,
     }
 }
 

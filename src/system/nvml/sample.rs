@@ -3,11 +3,12 @@
 //! out of reach has none: neither keeps the others from being heard.
 
 use crate::domain::estimate::driver_clock::{DriverClock, RawSample};
-use crate::domain::estimate::{GpuSample, MemoryUse, Percent, ProcessUse, Sample};
+use crate::domain::estimate::{GpuSample, MemoryUse, Percent, Power, ProcessUse, Sample, Temperature};
 use crate::domain::gpu::UnitId;
 use crate::system::gpu_identity;
 use crate::system::nvml::calls::{Calls, Trouble};
 use crate::system::nvml::gpu::{detail, named};
+use nvml_wrapper::enum_wrappers::device::TemperatureSensor;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
@@ -52,6 +53,10 @@ fn gpu(nvml: &Nvml, index: u32, calls: &Calls, clocks: &mut Clocks) -> Result<Op
     }))?;
     let clock = clocks.entry(uuid.clone()).or_default();
     let shares = shares(&device, &call("nvmlDeviceGetProcessUtilization"), calls, clock)?;
+    let power = detail(calls.make(&call("nvmlDeviceGetPowerUsage"), || device.power_usage()))?;
+    let temperature = detail(calls.make(&call("nvmlDeviceGetTemperature"), || {
+        device.temperature(TemperatureSensor::Gpu)
+    }))?;
     let running = running.and_then(|running| {
         named(running, |process| process.pid).map(|named| {
             let memory = |used| match used {
@@ -69,6 +74,8 @@ fn gpu(nvml: &Nvml, index: u32, calls: &Calls, clocks: &mut Clocks) -> Result<Op
         utilization: utilization.and_then(|told| Percent::told(told.gpu)),
         memory: memory.and_then(|told| MemoryUse::told(told.used, told.total)),
         processes: running.map(|running| joined(&running, shares.as_ref())),
+        power: power.and_then(Power::told),
+        temperature: temperature.and_then(Temperature::told),
     }))
 }
 

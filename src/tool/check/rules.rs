@@ -83,6 +83,7 @@ rules! {
     Error CHECKPOINT_NOT_WRITABLE "checkpoint-not-writable": "the checkpoint cannot be written";
     Note CHECKPOINT_IN_MEMORY "checkpoint-in-memory": "the checkpoint is lost with the next reboot";
     Warning METRICS_FOLDER "metrics-folder": "the folder of `metrics_file` is missing or cannot be written";
+    Warning JOB_FOLDER "job-folder": "`dcgm_job_dir` cannot be used as a folder";
     Warning IMAGE_DIR "image-dir": "`image_dir` cannot be used for device nodes";
     Warning CDI_SPEC "cdi-spec": "`cdi_spec` is missing, cannot be read, or is no CDI specification";
     Warning DRIVER_ROOT "driver-root": "`driver_root` is no folder";

@@ -3,7 +3,7 @@
 
 use super::{
     CDI_SPEC, CHECKPOINT_IN_MEMORY, CHECKPOINT_NOT_WRITABLE, CHECKPOINT_NOWHERE, DRIVER_ROOT, IMAGE_DIR,
-    METRICS_FOLDER, NVML_LIBRARY,
+    JOB_FOLDER, METRICS_FOLDER, NVML_LIBRARY,
 };
 use crate::config::{Config, Mode};
 use crate::tool::check::Case;
@@ -30,6 +30,7 @@ pub(crate) fn paths(agent: Option<&Config>, metrics_of_master: Option<&Path>) ->
                 .and_then(Path::parent)
                 .map(Path::to_owned),
         );
+        paths.extend(config.dcgm_job_dir.clone());
         paths.extend(config.nvml_library.clone());
         paths.extend([
             config.image_dir.clone(),
@@ -48,6 +49,7 @@ pub(crate) fn check(case: Case<'_>, findings: &mut Vec<Finding>) {
         return;
     };
     metrics(config.metrics_file.as_deref(), case.facts, findings);
+    jobs(config, case.facts, findings);
     checkpoint(case, config, findings);
     images(config, case.facts, findings);
     driver(config, case.facts, findings);
@@ -73,6 +75,25 @@ fn metrics(file: Option<&Path>, facts: &Facts, findings: &mut Vec<Finding>) {
             "make the folder {}, or name a file in one that is there",
             folder.display()
         ),
+    ));
+}
+
+fn jobs(config: &Config, facts: &Facts, findings: &mut Vec<Finding>) {
+    let Some(folder) = &config.dcgm_job_dir else {
+        return;
+    };
+    let Some(place) = facts.place(folder).filter(|place| !place.can_be_folder()) else {
+        return;
+    };
+    let why = if place.kind == PlaceKind::Missing {
+        "cannot be made"
+    } else {
+        not_there(place.kind)
+    };
+    findings.push(Finding::of(
+        JOB_FOLDER,
+        format!("dcgm_job_dir={} {why}", folder.display()),
+        "name a folder that root can write to, for example /run/mesos-gpu/jobs",
     ));
 }
 

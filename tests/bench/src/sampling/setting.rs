@@ -99,6 +99,8 @@ impl Setting {
             utilization: Percent::told(0),
             memory: MemoryUse::told(0, 141 << 30),
             processes: Some(processes.iter().map(process).collect()),
+            power: None,
+            temperature: None,
         };
         Ok(Self {
             sample: Sample {

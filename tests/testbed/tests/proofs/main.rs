@@ -20,6 +20,7 @@ mod gpu_images_without_gpus;
 mod gpu_kill9;
 mod gpu_launch;
 mod gpu_lost;
+mod gpu_metrics;
 mod gpu_nvml;
 mod gpu_observe;
 mod gpu_oversubscription;
