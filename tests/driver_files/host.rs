@@ -47,7 +47,16 @@ impl Host {
     }
 
     pub fn program(&self, inside: &str) {
-        self.plain(inside, b"#!/bin/sh\n");
+        self.executable(inside, &elf(64));
+    }
+
+    /// What a host puts around a program.
+    pub fn script(&self, inside: &str) {
+        self.executable(inside, b"#!/bin/sh\n");
+    }
+
+    fn executable(&self, inside: &str, bytes: &[u8]) {
+        self.plain(inside, bytes);
         fs::set_permissions(self.path(inside), fs::Permissions::from_mode(0o755)).unwrap();
     }
 

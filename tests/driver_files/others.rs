@@ -73,3 +73,26 @@ fn programs_graphics_descriptions_and_firmware_come_along() {
         found.notes
     );
 }
+
+#[test]
+fn a_program_is_taken_before_a_script_of_the_host_and_a_script_before_nothing() {
+    let host = Host::new();
+    host.library("/usr/lib64", "libcuda", VERSION, 64);
+    host.script("/usr/bin/nvidia-smi");
+    host.program("/usr/local/nvidia/bin/nvidia-smi");
+    host.script("/usr/bin/nvidia-debugdump");
+    host.link("/usr/sbin/nvidia-debugdump", "/usr/bin/nvidia-debugdump");
+    let found = host.find().unwrap();
+    let source = |name: &str| host::file(&found, name).source.clone();
+    assert_eq!(
+        source("bin/nvidia-smi"),
+        host.path("/usr/local/nvidia/bin/nvidia-smi")
+    );
+    assert_eq!(
+        source("bin/nvidia-debugdump"),
+        host.path("/usr/bin/nvidia-debugdump")
+    );
+    let told = |what: &str| found.notes.iter().filter(|note| note.contains(what)).count();
+    assert_eq!(told("nvidia-debugdump is a script"), 1, "{:?}", found.notes);
+    assert_eq!(told("nvidia-smi"), 0, "{:?}", found.notes);
+}

@@ -190,7 +190,8 @@ fn read_cache(path: &Path) -> Result<Vec<Entry>, String> {
     loader_cache::parse(&bytes).map_err(|error| error.to_string())
 }
 
-fn header(path: &Path) -> io::Result<Vec<u8>> {
+/// As much of a regular file as an ELF header takes.
+pub(super) fn header(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?
         .take(elf::HEADER as u64)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The driver's files that are no libraries: programs, descriptions for graphics interfaces, firmware.
 
+use super::libraries::header;
 use super::places::{FIRMWARE_FOLDERS, PROGRAM_FOLDERS, PROGRAMS, SHARE_FOLDERS, SHARES};
 use super::root::Root;
 use super::stamp::Seen;
@@ -20,15 +21,34 @@ pub(super) struct Others<'a> {
 }
 
 impl Others<'_> {
-    /// Each program from the first folder that has it.
+    /// Each program from the first folder that has it, a script last: a host's wrapper looks for the program where only that
+    /// host has it.
     pub fn programs(&mut self) {
         for name in PROGRAMS {
-            for folder in PROGRAM_FOLDERS {
-                if self.add(&Path::new(folder).join(name), Place::Bin, is_program) {
-                    break;
-                }
+            let paths = PROGRAM_FOLDERS.map(|folder| Path::new(folder).join(name));
+            let (scripts, programs): (Vec<_>, Vec<_>) = paths.iter().partition(|path| self.is_script(path));
+            if programs
+                .into_iter()
+                .any(|path| self.add(path, Place::Bin, is_program))
+            {
+                continue;
+            }
+            let script = scripts
+                .into_iter()
+                .find(|path| self.add(path, Place::Bin, is_program));
+            if let Some(script) = script {
+                let script = self.root.host(script);
+                self.notes.push(format!(
+                    "{} is a script, and may need what a container does not have",
+                    script.display()
+                ));
             }
         }
+    }
+
+    fn is_script(&mut self, path: &Path) -> bool {
+        let found = self.look(path);
+        found.is_ok_and(|(source, _)| header(&source).is_ok_and(|header| header.starts_with(b"#!")))
     }
 
     /// The descriptions by which graphics programs find the driver.

@@ -48,9 +48,9 @@ impl Instance {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) => return Err(plain(error)),
             };
-            let made = Self { folder, lock };
-            if made.is_there() {
-                return Ok(made);
+            // Between its making and its locking another may have had the name, and has left something.
+            if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_none()) {
+                return Ok(Self { folder, lock });
             }
         }
         Err(failed(format!("{TRIES} names are taken")))
@@ -63,10 +63,7 @@ impl Instance {
 
     /// Whether the folder at its path is still the one that was locked.
     pub fn is_there(&self) -> bool {
-        let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-        let locked = self.lock.metadata().map(identity);
-        let found = self.folder.symlink_metadata().map(identity);
-        matches!((locked, found), (Ok(locked), Ok(found)) if locked == found)
+        is_at(&self.lock, &self.folder)
     }
 }
 
@@ -123,16 +120,23 @@ pub fn tear_down(volume: &Path) -> Result<(), String> {
     }
 }
 
-/// None if another has it.
+/// None if another has it, or it is gone and another folder may have its name.
 fn try_lock(folder: &Path) -> io::Result<Option<Flock<File>>> {
     if !folder.symlink_metadata()?.is_dir() {
         return Err(io::Error::other("it is no folder"));
     }
     match Flock::lock(File::open(folder)?, FlockArg::LockExclusiveNonblock) {
-        Ok(lock) => Ok(Some(lock)),
+        Ok(lock) => Ok(is_at(&lock, folder).then_some(lock)),
         Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(None),
         Err((_, errno)) => Err(errno.into()),
     }
+}
+
+fn is_at(folder: &File, path: &Path) -> bool {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let opened = folder.metadata().map(identity);
+    let found = path.symlink_metadata().map(identity);
+    matches!((opened, found), (Ok(opened), Ok(found)) if opened == found)
 }
 
 /// Who else could write there could have root mount and unmount what they like.
