@@ -89,7 +89,7 @@ impl Base {
     }
 
     /// Every library to open, in this order: the stubs, whose names then satisfy what the library asks for, and it.
-    pub(crate) fn libraries(&self) -> Vec<PathBuf> {
+    pub fn libraries(&self) -> Vec<PathBuf> {
         let folder = self.folder.join(STUBS);
         stubs::NAMES
             .iter()

@@ -109,7 +109,7 @@ impl Hierarchies {
     }
 
     /// Ends every process below `root` and removes `root` from every hierarchy.
-    pub(super) fn remove(&self, root: &str) -> Result<(), Error> {
+    pub fn remove(&self, root: &str) -> Result<(), Error> {
         let until = Instant::now() + PATIENCE;
         for group in tree(&self.folder.join("freezer").join(root)) {
             // A frozen process does not die.
