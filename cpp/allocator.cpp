@@ -3,7 +3,6 @@
 // the sharing; what the core decides is only which part of an offer is withheld. The master's calls return at once;
 // offers come on the inner allocator's thread.
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +18,10 @@
 #include "mesos_gpu/layout.hpp"
 #include "offers.hpp"
 #include "removals.hpp"
+#include "revivals.hpp"
+#include "without_gpu_filter.hpp"
 #include "mesos-gpu/src/bridge/ffi.rs.h"
 
-using std::set;
 using std::string;
 using std::vector;
 
@@ -38,35 +38,27 @@ namespace mesos_gpu {
 
 namespace {
 
-// The master's options without Mesos's own filter, for as long as this lives. They are the master's own local object,
-// which nobody else looks at meanwhile, and a copy would need the layout of all of it.
-class WithoutGpuFilter
-{
-public:
-  explicit WithoutGpuFilter(const mesos::allocator::Options& options)
-    : flag(const_cast<bool&>(options.filterGpuResources)), before(flag)
-  {
-    flag = false;
-  }
-  WithoutGpuFilter(const WithoutGpuFilter& that) = delete;
-  WithoutGpuFilter& operator=(const WithoutGpuFilter& that) = delete;
-
-  ~WithoutGpuFilter() { flag = before; }
-
-private:
-  bool& flag;
-  const bool before;
-};
-
 class Allocator final : public ForwardingAllocator
 {
 public:
   Allocator(rust::Box<AllocatorCore> core, std::unique_ptr<mesos::allocator::Allocator> inner)
     : ForwardingAllocator(std::move(inner)), core(std::move(core))
-  {}
+  {
+    const auto later = [this](const FrameworkID& id, const Roles& revived, const Roles& suppressed) {
+      revive(id, revived);
+      if (!suppressed.empty()) {
+        suppress(id, suppressed);
+      }
+    };
+    revivals.reset(new Revivals(later));
+  }
 
-  // The inner allocator goes first, and with it the thread that asks the core.
-  ~Allocator() override { inner.reset(); }
+  // Whoever asks the core or the inner allocator goes first, and then that with the thread that asks the core.
+  ~Allocator() override
+  {
+    revivals.reset();
+    inner.reset();
+  }
 
   void initialize(const mesos::allocator::Options& options,
                   const OfferCallback& offer,
@@ -112,6 +104,7 @@ public:
 
   void removeFramework(const FrameworkID& id) override
   {
+    revivals->forget(bytesOf(id));
     inner->removeFramework(id);
     failures.caught("allocator.framework_removed", [&] { core->framework_removed(sliceOf(bytesOf(id))); });
   }
@@ -122,14 +115,17 @@ public:
     inner->activateFramework(id);
   }
 
+  // What it was refused ends with this in any case.
   void deactivateFramework(const FrameworkID& id) override
   {
+    revivals->flush(bytesOf(id));
     inner->deactivateFramework(id);
     failures.caught("allocator.framework_active", [&] { core->framework_active(sliceOf(bytesOf(id)), false); });
   }
 
   void updateFramework(const FrameworkID& id, const FrameworkInfo& info, FrameworkOptions&& options) override
   {
+    revivals->flush(bytesOf(id));
     failures.caught("allocator.framework_updated", [&] {
       const auto suppressed = textsOf(options.suppressedRoles);
       core->framework_updated(sliceOf(bytesOf(id)), sliceOf(bytesOf(info)), suppressed);
@@ -180,8 +176,12 @@ public:
 
   void transitionOfferedToAllocated(const SlaveID& id, const Resources& resources) override
   {
-    failures.caught("allocator.used",
-                    [&] { core->used(sliceOf(bytesOf(id)), allBytesOf<Resource>(resources), true); });
+    failures.caught("allocator.used", [&] {
+      const string agent = bytesOf(id);
+      if (core->watches(sliceOf(agent), true)) {
+        core->used(sliceOf(agent), Row::of<Resource>(resources).messages(), true);
+      }
+    });
     inner->transitionOfferedToAllocated(id, resources);
   }
 
@@ -191,33 +191,45 @@ public:
                         const Option<Filters>& filters,
                         bool isAllocated) override
   {
-    if (isAllocated) {
-      failures.caught("allocator.used",
-                      [&] { core->used(sliceOf(bytesOf(id)), allBytesOf<Resource>(resources), false); });
-    }
     failures.caught("allocator.recovered", [&] {
-      const string owner = bytesOf(framework);
       const string agent = bytesOf(id);
+      if (!core->watches(sliceOf(agent), isAllocated)) {
+        return;
+      }
+      const Row all = Row::of<Resource>(resources);
+      if (isAllocated) {
+        core->used(sliceOf(agent), all.messages(), false);
+      }
+      const string owner = bytesOf(framework);
       const bool refused = filters.isSome();
       const string refusal = refused ? bytesOf(filters.get()) : "";
       if (core->returned(sliceOf(owner), sliceOf(agent), refused, sliceOf(refusal))) {
-        const auto all = allBytesOf<Resource>(resources);
-        core->recovered(sliceOf(owner), sliceOf(agent), all, refused, sliceOf(refusal));
+        core->recovered(sliceOf(owner), sliceOf(agent), all.messages(), refused, sliceOf(refusal));
       }
     });
     inner->recoverResources(framework, id, resources, filters, isAllocated);
   }
 
-  void suppressOffers(const FrameworkID& id, const set<string>& roles) override
+  void suppressOffers(const FrameworkID& id, const Roles& roles) override
   {
-    failures.caught("allocator.suppressed", [&] { core->suppressed(sliceOf(bytesOf(id)), textsOf(roles)); });
-    inner->suppressOffers(id, roles);
+    revivals->suppress(bytesOf(id), roles);
+    suppress(id, roles);
   }
 
-  void reviveOffers(const FrameworkID& id, const set<string>& roles) override
+  void reviveOffers(const FrameworkID& id, const Roles& roles) override
   {
-    failures.caught("allocator.revived", [&] { core->revived(sliceOf(bytesOf(id)), textsOf(roles)); });
-    inner->reviveOffers(id, roles);
+    const string owner = bytesOf(id);
+    bool waits = revivals->joins(owner, roles);
+    failures.caught("allocator.revival_waits", [&] {
+      const double seconds = waits ? 0 : core->revival_waits(sliceOf(owner));
+      if (seconds > 0) {
+        revivals->keep(owner, id, roles, seconds);
+        waits = true;
+      }
+    });
+    if (!waits) {
+      revive(id, roles);
+    }
   }
 
   void updateQuota(const string& role, const mesos::Quota& quota) override
@@ -227,12 +239,24 @@ public:
   }
 
 private:
+  void suppress(const FrameworkID& id, const Roles& roles)
+  {
+    failures.caught("allocator.suppressed", [&] { core->suppressed(sliceOf(bytesOf(id)), textsOf(roles)); });
+    inner->suppressOffers(id, roles);
+  }
+
+  void revive(const FrameworkID& id, const Roles& roles)
+  {
+    failures.caught("allocator.revived", [&] { core->revived(sliceOf(bytesOf(id)), textsOf(roles)); });
+    inner->reviveOffers(id, roles);
+  }
+
   // On the inner allocator's thread. What is withheld is booked as offered there, so it is given back, once. A failure
   // withholds nothing: the framework may then use GPUs that it should not, but no machine lies idle and nothing is lost.
   void pass(const OfferCallback& offer, const FrameworkID& framework, const Offered& offered)
   {
     Split split;
-    if (!failures.caught("allocator.offer", [&] { split = mesos_gpu::split(*core, framework, offered); }) ||
+    if (!failures.caught("allocator.offer", [&] { split = mesos_gpu::split(*core, framework, offered, rows); }) ||
         split.withheld.empty()) {
       offer(framework, offered);
       return;
@@ -247,7 +271,10 @@ private:
   }
 
   rust::Box<AllocatorCore> core;
+  // Of the inner allocator's thread.
+  Rows rows;
   Removals removals;
+  std::unique_ptr<Revivals> revivals;
   Failures failures;
 };
 

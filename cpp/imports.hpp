@@ -64,6 +64,7 @@ constexpr const char* IMPORTS[] = {
     "_ZN6google10LogMessageC1EPKcii",
     "_ZN6google10LogMessageD1Ev",
     "_ZN6google8protobuf11MessageLite21ParsePartialFromArrayEPKvi",
+    "_ZNK6google8protobuf11MessageLite21AppendPartialToStringEPNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     "_ZNK6google8protobuf11MessageLite24SerializePartialAsStringB5cxx11Ev",
 };
 

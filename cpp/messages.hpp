@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <mesos/mesos.hpp>
 
@@ -14,6 +17,51 @@
 #include "mesos-gpu/src/bridge/ffi.rs.h"
 
 namespace mesos_gpu {
+
+// Messages one behind the other, and where each of them ends: for calls that come for each agent in each cycle, in which
+// a list of lists would cost more than what is asked.
+class Row
+{
+public:
+  template <typename M>
+  void add(const M& message)
+  {
+    if (!message.AppendPartialToString(&all)) {
+      throw std::runtime_error("cannot write a message of Mesos as bytes");
+    }
+    ends.push_back(all.size());
+  }
+
+  // `M` is named by the caller, as in allBytesOf.
+  template <typename M, typename Messages>
+  static Row of(const Messages& messages)
+  {
+    Row row;
+    row.addAll<M>(messages);
+    return row;
+  }
+
+  template <typename M, typename Messages>
+  void addAll(const Messages& messages)
+  {
+    for (const M& message : messages) {
+      add<M>(message);
+    }
+  }
+
+  // What was there makes room for what comes, so that in the long run no memory is asked for.
+  void clear()
+  {
+    all.clear();
+    ends.clear();
+  }
+
+  Messages messages() const { return {sliceOf(all), {ends.data(), ends.size()}}; }
+
+private:
+  std::string all;
+  std::vector<size_t> ends;
+};
 
 template <typename M>
 rust::Vec<uint8_t> vectorOf(const M& message)

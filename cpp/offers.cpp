@@ -45,18 +45,27 @@ Option<mesos::Filters> filtersOf(double refuseSeconds)
 // The resources that the verdict names, or nothing of them.
 Resources taken(const Resources& offered, const Verdict& verdict)
 {
-  vector<const Resource*> items;
-  for (const Resource& item : offered) {
-    items.push_back(&item);
+  if (verdict.all) {
+    return offered;
   }
   Resources all;
-  for (const Part& part : verdict.withheld) {
-    const Resource& item = *items.at(part.index);
-    if (part.whole) {
-      all += item;
-    } else {
-      all += someOf(item, part.amount);
+  size_t at = 0;
+  auto part = verdict.parts.begin();
+  for (const Resource& item : offered) {
+    if (part == verdict.parts.end()) {
+      break;
     }
+    if (at++ == part->index) {
+      if (part->whole) {
+        all += item;
+      } else {
+        all += someOf(item, part->amount);
+      }
+      ++part;
+    }
+  }
+  if (part != verdict.parts.end()) {
+    throw std::logic_error("a verdict names a resource that is not offered, or not in their order");
   }
   return all;
 }
@@ -76,14 +85,16 @@ void take(Offered& kept, const std::list<Withheld>& withheld, const vector<size_
       if (bytesOf(agent->first) != next->agent) {
         throw std::logic_error("a copied offer is in another order");
       }
-      agent->second -= next->resources;
-      ++next;
-      ++place;
-      if (agent->second.empty()) {
+      if (!next->all) {
+        agent->second -= next->resources;
+      }
+      if (next->all || agent->second.empty()) {
         agent = role->second.erase(agent);
       } else {
         ++agent;
       }
+      ++next;
+      ++place;
     }
     if (role->second.empty()) {
       role = kept.erase(role);
@@ -98,26 +109,40 @@ void take(Offered& kept, const std::list<Withheld>& withheld, const vector<size_
 
 } // namespace
 
-Split split(const AllocatorCore& core, const mesos::FrameworkID& framework, const Offered& offered)
+Split split(const AllocatorCore& core, const mesos::FrameworkID& framework, const Offered& offered, Rows& rows)
 {
   Split split;
-  vector<size_t> places;
   const string id = bytesOf(framework);
   if (!core.looks_at(sliceOf(id))) {
     return split;
   }
+  rows.agents.clear();
+  for (const auto& role : offered) {
+    for (const auto& entry : role.second) {
+      rows.agents.add(entry.first);
+    }
+  }
+  const rust::Vec<size_t> concerned = core.concerned(sliceOf(id), rows.agents.messages());
+  if (concerned.empty()) {
+    return split;
+  }
+  vector<size_t> places;
+  auto next = concerned.begin();
   size_t at = 0;
   for (const auto& role : offered) {
     for (const auto& entry : role.second) {
       const size_t place = at++;
-      string agent = bytesOf(entry.first);
-      if (!core.concerns(sliceOf(id), sliceOf(agent))) {
+      if (next == concerned.end() || place != *next) {
         continue;
       }
-      const Verdict verdict = core.decide(sliceOf(id), role.first, sliceOf(agent), allBytesOf<Resource>(entry.second));
-      const Resources resources = taken(entry.second, verdict);
-      if (!resources.empty()) {
-        split.withheld.push_back({std::move(agent), entry.first, resources, filtersOf(verdict.refuse_seconds)});
+      ++next;
+      string agent = bytesOf(entry.first);
+      rows.resources.clear();
+      rows.resources.addAll<Resource>(entry.second);
+      const Verdict verdict = core.decide(sliceOf(id), role.first, sliceOf(agent), rows.resources.messages());
+      if (verdict.all || !verdict.parts.empty()) {
+        split.withheld.push_back({std::move(agent), entry.first, taken(entry.second, verdict),
+                                  filtersOf(verdict.refuse_seconds), verdict.all});
         places.push_back(place);
       }
     }

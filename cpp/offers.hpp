@@ -9,6 +9,7 @@
 #include <mesos/allocator/allocator.hpp>
 
 #include "forwarding_allocator.hpp"
+#include "messages.hpp"
 #include "mesos-gpu/src/bridge/ffi.rs.h"
 
 namespace mesos_gpu {
@@ -21,6 +22,8 @@ struct Withheld
   mesos::Resources resources;
   // For how long the framework is not offered it again.
   Option<mesos::Filters> filters;
+  // Whether it is everything, so that nothing of the agent remains.
+  bool all;
 };
 
 struct Split
@@ -31,6 +34,13 @@ struct Split
   Offered kept;
 };
 
-Split split(const AllocatorCore& core, const mesos::FrameworkID& framework, const Offered& offered);
+// What one offer after the other is written to.
+struct Rows
+{
+  Row agents;
+  Row resources;
+};
+
+Split split(const AllocatorCore& core, const mesos::FrameworkID& framework, const Offered& offered, Rows& rows);
 
 } // namespace mesos_gpu

@@ -4,10 +4,10 @@
 //! The master's calls come on its own thread and offers on the inner allocator's, so everything is behind a lock and every
 //! call takes `&self`. All ids are the plain texts, not the messages.
 //!
-//! For an offer callback: [`Filter::looks_at`] once for its framework; where that is true, [`Filter::concerns`] for each
-//! agent; where that is true, [`Filter::decide`]. What a verdict withholds is given back to the inner allocator with a
+//! For an offer callback: [`Filter::looks_at`] for its framework; where that is true, [`Filter::concerned`] for its agents;
+//! for those that it names, [`Filter::decide`]. What a verdict withholds is given back to the inner allocator with a
 //! refuse filter of the verdict's time, and is *not* told here again. For what the master gives back, `recoverResources`:
-//! [`Filter::returned`], and where that is true, [`Filter::recovered`].
+//! [`Filter::watches`], where that is true [`Filter::returned`], and where that is true too [`Filter::recovered`].
 
 mod agent_events;
 mod agents;
@@ -144,9 +144,23 @@ impl Filter {
         self.change(|state, index| state.framework_wants(index, id, false, |one| one.want(roles, false)));
     }
 
+    /// How much later `reviveOffers` is to be called than the framework wishes.
+    pub fn revival_waits(&self, id: &str) -> Duration {
+        let now = self.now();
+        let (wait, notices) = self.state().revival_waits(now, id);
+        notices::log(notices);
+        wait
+    }
+
     /// `reviveOffers`; no roles are all of the framework's.
     pub fn revived(&self, id: &str, roles: &[String]) {
-        self.change(|state, index| state.framework_wants(index, id, true, |one| one.want(roles, true)));
+        let now = self.now();
+        self.change(|state, index| {
+            state.framework_wants(index, id, true, |one| {
+                one.want(roles, true);
+                one.revived = Some(now);
+            })
+        });
     }
 
     /// `addSlave`; of `total` only the pieces of kind `Gpus` are needed.
@@ -179,17 +193,17 @@ impl Filter {
         self.index().looks_at(framework)
     }
 
-    /// Whether what this agent offers to this framework has to be decided, and what it returns told. Asked for each agent
-    /// of an offer, and not at other times: that a framework to which all passes was offered an agent is noted here.
-    pub fn concerns(&self, framework: &str, agent: &str) -> bool {
-        self.index().concerns(framework, agent)
+    /// The places of those of these agents of which what they offer to this framework has to be decided. Asked for all
+    /// agents of an offer, and not at other times: that a framework to which all passes was offered an agent is noted here.
+    pub fn concerned<'a>(&self, framework: &str, agents: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
+        self.index().concerned(framework, agents)
     }
 
     /// What is withheld of what an agent offers to a framework's role: all pieces that are in the offer, in their order.
     pub fn decide(&self, framework: &str, role: &str, agent: &str, pieces: &[Piece]) -> Verdict {
         let now = self.now();
         let (verdict, notices) = self.state().decide(now, (framework, role, agent), pieces);
-        log(notices);
+        notices::log(notices);
         verdict
     }
 
@@ -198,6 +212,13 @@ impl Filter {
         if self.index().has(agent) {
             self.state().used(agent, pieces, now);
         }
+    }
+
+    /// Whether anything that is returned of this agent is of interest: to [`Filter::used`] where tasks used it, and to
+    /// [`Filter::returned`].
+    pub fn watches(&self, agent: &str, used: bool) -> bool {
+        let index = self.index();
+        (used || index.watches) && index.has(agent)
     }
 
     /// `recoverResources` called by the master: declined, rescinded, finished. `refuse` is the time of its filters, where
@@ -249,7 +270,7 @@ impl Filter {
     fn tell(&self, event: impl FnOnce(&mut State, &mut Index) -> Vec<Notice>) {
         let mut notices = Vec::new();
         self.change(|state, index| notices = event(state, index));
-        log(notices);
+        notices::log(notices);
     }
 
     // What a thread left that panicked is counts at worst; a master without offers would be worse.
@@ -272,13 +293,4 @@ fn described(id: &str, info: &[u8]) -> FrameworkInfo {
         log::error!("framework {id} is treated as one without the capability GPU_RESOURCES: {error}");
         FrameworkInfo::default()
     })
-}
-
-fn log(notices: Vec<Notice>) {
-    for notice in notices {
-        match notice.warns {
-            true => log::warn!("{}", notice.text),
-            false => log::info!("{}", notice.text),
-        }
-    }
 }

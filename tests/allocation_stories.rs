@@ -15,6 +15,8 @@ mod caps;
 mod master;
 #[path = "allocation_stories/model.rs"]
 mod model;
+#[path = "allocation_stories/reviving.rs"]
+mod reviving;
 #[path = "allocation_stories/sharing.rs"]
 mod sharing;
 #[path = "allocation_stories/strict.rs"]

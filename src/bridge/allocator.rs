@@ -2,17 +2,17 @@
 //! The allocator's calls, from bytes to the filter. The filter has its own lock: the master's calls come on one thread
 //! and offers on another.
 
-use super::ffi::bridge::{Message, Share, Verdict};
+use super::ffi::bridge::{Message, Messages, Share, Verdict};
 use super::guard::guard;
-use super::message::read;
+use super::message::{each, read};
 use super::pieces::{self, id, resources as resources_of, used as used_of};
 use super::process;
 use crate::error::Error;
 use crate::filter::publisher::{self, Publisher};
 use crate::filter::{Filter, Piece};
 use crate::system::metrics_file::MetricsFile;
-use crate::wire::SlaveInfo;
 use crate::wire::refusal::Filters;
+use crate::wire::{Resource, SlaveInfo};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,6 +114,12 @@ impl AllocatorCore {
         })
     }
 
+    pub(super) fn revival_waits(&self, framework: &[u8]) -> Result<f64, Error> {
+        guard("allocator.revival_waits", || {
+            Ok(self.filter.revival_waits(id(framework)?).as_secs_f64())
+        })
+    }
+
     pub(super) fn revived(&self, framework: &[u8], roles: Vec<String>) -> Result<(), Error> {
         guard("allocator.revived", || {
             self.filter.revived(id(framework)?, &roles);
@@ -175,9 +181,18 @@ impl AllocatorCore {
         guard("allocator.looks_at", || Ok(self.filter.looks_at(id(framework)?)))
     }
 
-    pub(super) fn concerns(&self, framework: &[u8], agent: &[u8]) -> Result<bool, Error> {
-        guard("allocator.concerns", || {
-            Ok(self.filter.concerns(id(framework)?, id(agent)?))
+    pub(super) fn concerned(&self, framework: &[u8], agents: Messages<'_>) -> Result<Vec<usize>, Error> {
+        guard("allocator.concerned", || {
+            let mut unread = None;
+            let ids = each(&agents).map_while(|bytes| match bytes.and_then(id) {
+                Ok(id) => Some(id),
+                Err(error) => {
+                    unread = Some(error);
+                    None
+                }
+            });
+            let concerned = self.filter.concerned(id(framework)?, ids);
+            unread.map_or(Ok(concerned), Err)
         })
     }
 
@@ -186,25 +201,34 @@ impl AllocatorCore {
         framework: &[u8],
         role: &str,
         agent: &[u8],
-        resources: Vec<Message>,
+        resources: Messages<'_>,
     ) -> Result<Verdict, Error> {
         guard("allocator.decide", || {
-            let resources = resources_of(&resources)?;
+            let resources = resources_in(&resources)?;
             let verdict = self
                 .filter
                 .decide(id(framework)?, role, id(agent)?, &pieces::of(&resources));
+            let parts = pieces::parts(&verdict.withheld, &resources)?;
+            let all =
+                !parts.is_empty() && parts.len() == resources.len() && parts.iter().all(|part| part.whole);
             Ok(Verdict {
-                withheld: pieces::parts(&verdict.withheld, &resources)?,
+                all,
+                parts: if all { Vec::new() } else { parts },
                 refuse_seconds: verdict.refuse.as_secs_f64(),
             })
         })
     }
 
-    pub(super) fn used(&self, agent: &[u8], resources: Vec<Message>, now: bool) -> Result<(), Error> {
+    pub(super) fn used(&self, agent: &[u8], resources: Messages<'_>, now: bool) -> Result<(), Error> {
         guard("allocator.used", || {
-            self.filter.used(id(agent)?, &pieces_of(&resources)?, now);
+            let resources = resources_in(&resources)?;
+            self.filter.used(id(agent)?, &pieces::of(&resources), now);
             Ok(())
         })
+    }
+
+    pub(super) fn watches(&self, agent: &[u8], used: bool) -> Result<bool, Error> {
+        guard("allocator.watches", || Ok(self.filter.watches(id(agent)?, used)))
     }
 
     pub(super) fn returned(
@@ -224,12 +248,12 @@ impl AllocatorCore {
         &self,
         framework: &[u8],
         agent: &[u8],
-        resources: Vec<Message>,
+        resources: Messages<'_>,
         refused: bool,
         filters: &[u8],
     ) -> Result<(), Error> {
         guard("allocator.recovered", || {
-            let resources = resources_of(&resources)?;
+            let resources = resources_in(&resources)?;
             self.filter.recovered(
                 id(framework)?,
                 pieces::role(&resources),
@@ -244,6 +268,10 @@ impl AllocatorCore {
 
 fn pieces_of(resources: &[Message]) -> Result<Vec<Piece>, Error> {
     Ok(pieces::of(&resources_of(resources)?))
+}
+
+fn resources_in(resources: &Messages<'_>) -> Result<Vec<Resource>, Error> {
+    each(resources).map(|bytes| read("Resource", bytes?)).collect()
 }
 
 /// How long what is given back is refused, where it is.

@@ -16,6 +16,12 @@ pub(super) mod bridge {
         bytes: Vec<u8>,
     }
 
+    /// The wire bytes of messages, one behind the other, and where each of them ends.
+    struct Messages<'a> {
+        bytes: &'a [u8],
+        ends: &'a [usize],
+    }
+
     /// What a framework has of an agent, or an agent of a framework.
     struct Share {
         /// The bytes of the other one's id.
@@ -33,7 +39,9 @@ pub(super) mod bridge {
 
     /// What is withheld of what an agent offers.
     struct Verdict {
-        withheld: Vec<Part>,
+        /// All of it; then no parts are named.
+        all: bool,
+        parts: Vec<Part>,
         refuse_seconds: f64,
     }
 
@@ -79,6 +87,8 @@ pub(super) mod bridge {
         fn framework_removed(&self, framework: &[u8]) -> Result<()>;
         fn framework_active(&self, framework: &[u8], active: bool) -> Result<()>;
         fn suppressed(&self, framework: &[u8], roles: Vec<String>) -> Result<()>;
+        /// For how many seconds a revival is not passed on.
+        fn revival_waits(&self, framework: &[u8]) -> Result<f64>;
         fn revived(&self, framework: &[u8], roles: Vec<String>) -> Result<()>;
         fn agent_added(&self, agent: &[u8], info: &[u8], total: Vec<Message>, used: Vec<Share>)
         -> Result<()>;
@@ -88,25 +98,21 @@ pub(super) mod bridge {
         fn quota_changed(&self, role: &str) -> Result<()>;
         /// Whether any offer to this framework is to be decided.
         fn looks_at(&self, framework: &[u8]) -> Result<bool>;
-        /// Whether what this agent offers to this framework is.
-        fn concerns(&self, framework: &[u8], agent: &[u8]) -> Result<bool>;
-        fn decide(
-            &self,
-            framework: &[u8],
-            role: &str,
-            agent: &[u8],
-            resources: Vec<Message>,
-        ) -> Result<Verdict>;
+        /// The places of those of these agents of which what they offer to this framework is, from the first on.
+        fn concerned(&self, framework: &[u8], agents: Messages) -> Result<Vec<usize>>;
+        fn decide(&self, framework: &[u8], role: &str, agent: &[u8], resources: Messages) -> Result<Verdict>;
         /// Tasks came to use this of an agent, or do not any more.
-        fn used(&self, agent: &[u8], resources: Vec<Message>, now: bool) -> Result<()>;
-        /// What the master gives back: whether the filter has to be told what it is. `filters` are read where it was
-        /// refused.
+        fn used(&self, agent: &[u8], resources: Messages, now: bool) -> Result<()>;
+        /// Whether what comes back of this agent, which tasks used or which was only offered, is of interest at all.
+        fn watches(&self, agent: &[u8], used: bool) -> Result<bool>;
+        /// What the master gives back of such an agent: whether the filter has to be told what it is. `filters` are read
+        /// where it was refused.
         fn returned(&self, framework: &[u8], agent: &[u8], refused: bool, filters: &[u8]) -> Result<bool>;
         fn recovered(
             &self,
             framework: &[u8],
             agent: &[u8],
-            resources: Vec<Message>,
+            resources: Messages,
             refused: bool,
             filters: &[u8],
         ) -> Result<()>;

@@ -2,6 +2,7 @@
 //! Mesos's messages from the bytes in which they cross. They were written by Mesos itself, so what cannot be read is a
 //! defect, of this library or of the releases that met.
 
+use super::ffi::bridge::Messages;
 use crate::error::Error;
 use crate::wire::decode;
 
@@ -11,4 +12,38 @@ use crate::wire::decode;
 /// The bytes are no such message.
 pub(super) fn read<M: prost::Message + Default>(name: &'static str, bytes: &[u8]) -> Result<M, Error> {
     decode(name, bytes).map_err(|e| Error::defect(e.to_string()))
+}
+
+/// The bytes of each of the messages.
+pub(super) fn each<'a>(messages: &Messages<'a>) -> impl Iterator<Item = Result<&'a [u8], Error>> {
+    let (bytes, ends) = (messages.bytes, messages.ends);
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(ends).map(move |(start, &end)| {
+        bytes.get(start..end).ok_or_else(|| {
+            Error::defect(format!(
+                "cannot find a message at {start} to {end} of {} bytes",
+                bytes.len()
+            ))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_in_a_row_are_told_apart_and_ends_that_make_no_sense_are_refused() {
+        let all = |ends: &[usize]| {
+            let bytes = &b"abbc"[..];
+            let messages = Messages { bytes, ends };
+            each(&messages)
+                .map(|one| one.map(<[u8]>::to_vec))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        assert_eq!(all(&[1, 3, 3, 4]).unwrap(), [&b"a"[..], b"bb", b"", b"c"]);
+        assert!(all(&[]).unwrap().is_empty());
+        assert!(all(&[5]).is_err());
+        assert!(all(&[3, 1]).is_err());
+    }
 }

@@ -48,6 +48,7 @@ impl State {
         );
         let mut cut = Cut::of(&case);
         let mut refuse = Duration::ZERO;
+        let mut kept = false;
         if !cut.is_whole() {
             let waits = waits(&self.frameworks, &self.settings, agent, now);
             refuse = self.settings.refuse_time;
@@ -79,6 +80,7 @@ impl State {
                     refuse = until_slot(&cut, agent, now, self.pace);
                 }
             }
+            kept = waits && cut.barred;
         }
         let passed: Vec<Piece> = cut
             .passing_pieces()
@@ -100,6 +102,9 @@ impl State {
             agent.hold(holder, count);
         }
         if let Some(framework) = self.frameworks.get_mut(key) {
+            if kept {
+                framework.kept_until = framework.kept_until.max(now + refuse);
+            }
             for reason in &reasons {
                 framework.withheld[*reason as usize] += 1;
             }

@@ -3,6 +3,7 @@
 
 use crate::domain::allocation_policy::cut::Reason;
 use crate::domain::allocation_policy::piece::ONE;
+use crate::domain::allocation_policy::turn::Moment;
 use crate::domain::allocation_policy::{Policy, Settings};
 use crate::wire::framework::FrameworkInfo;
 use std::collections::HashMap;
@@ -46,6 +47,12 @@ pub struct Framework {
     pub roles: Vec<Role>,
     /// How often it took back what it declined.
     pub revivals: u32,
+    /// When it did so last by its own wish.
+    pub revived: Option<Moment>,
+    /// Until when it is refused agents for whose GPUs someone waits.
+    pub kept_until: Moment,
+    /// How many of its revivals had to wait.
+    pub waited: u64,
     /// How often something was withheld of it, by reason.
     pub withheld: [u64; Reason::ALL.len()],
 }

@@ -72,22 +72,21 @@ impl Index {
         self.watches && !self.agents.is_empty() && self.frameworks.contains_key(framework)
     }
 
-    /// Whether what the agent offers to the framework has to be decided. If it passes in any case it is noted.
-    pub fn concerns(&self, framework: &str, agent: &str) -> bool {
-        if !self.watches {
-            return false;
-        }
-        let Some(offered) = self.agents.get(agent) else {
-            return false;
+    /// The places of those of the agents of which what they offer to the framework has to be decided. If it passes in any
+    /// case it is noted.
+    pub fn concerned<'a>(&self, framework: &str, agents: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
+        let Some(passes) = self.frameworks.get(framework).filter(|_| self.watches) else {
+            return Vec::new();
         };
-        match self.frameworks.get(framework) {
-            None => false,
-            Some(false) => true,
-            Some(true) => {
-                offered.store(true, Ordering::Relaxed);
-                false
-            }
+        let with_gpus = agents
+            .into_iter()
+            .enumerate()
+            .filter_map(|(place, agent)| Some((place, self.agents.get(agent)?)));
+        if *passes {
+            with_gpus.for_each(|(_, offered)| offered.store(true, Ordering::Relaxed));
+            return Vec::new();
         }
+        with_gpus.map(|(place, _)| place).collect()
     }
 
     /// Whether all that a framework is offered passes. One that is not known may still have something.
@@ -160,12 +159,14 @@ mod tests {
         assert!(!index.looks_at("cut"), "no agent has GPUs");
         assert!(index.set_agent("m", Some(&offered)) && !index.set_agent("m", Some(&offered)));
         assert!(index.looks_at("cut") && index.looks_at("plain") && !index.looks_at("unknown"));
-        assert!(index.concerns("cut", "m") && !index.concerns("cut", "n"));
-        assert!(!index.concerns("unknown", "m"));
+        assert_eq!(index.concerned("cut", ["n", "m", "n", "m"]), [1, 3]);
+        assert!(index.concerned("unknown", ["m"]).is_empty());
         assert!(!offered.load(Ordering::Relaxed));
-        assert!(!index.concerns("plain", "m"));
+        assert!(index.concerned("plain", ["n"]).is_empty());
+        assert!(!offered.load(Ordering::Relaxed));
+        assert!(index.concerned("plain", ["n", "m"]).is_empty());
         assert!(offered.load(Ordering::Relaxed), "it is noted");
         index.watches = false;
-        assert!(!index.concerns("cut", "m") && !index.looks_at("cut"));
+        assert!(index.concerned("cut", ["m"]).is_empty() && !index.looks_at("cut"));
     }
 }

@@ -6,6 +6,7 @@ use super::agents::Agent;
 use super::frameworks::Framework;
 use crate::domain::allocation_policy::Policy;
 use crate::domain::allocation_policy::cut::{Case, Cut, Reason};
+use std::time::Duration;
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +79,27 @@ fn notice(reason: Reason, framework: &Framework, agent: &Agent, case: &Case<'_>)
         named(framework)
     );
     Some(Notice { warns, text })
+}
+
+/// A revival that waits, for the first time.
+pub fn revives(framework: &Framework, wait: Duration) -> Notice {
+    let text = format!(
+        "framework {} revives its offers again within {} s, while another framework waits for the free GPUs of agents that \
+         it was refused: what it revives so often comes that much later; let it revive when it has new work only",
+        named(framework),
+        wait.as_secs_f64().ceil()
+    );
+    Notice { warns: false, text }
+}
+
+/// Writes them.
+pub fn log(notices: Vec<Notice>) {
+    for notice in notices {
+        match notice.warns {
+            true => log::warn!("{}", notice.text),
+            false => log::info!("{}", notice.text),
+        }
+    }
 }
 
 fn named(framework: &Framework) -> String {

@@ -6,7 +6,7 @@ use super::agents::Agent;
 use super::frameworks::{Framework, Frameworks, Key};
 use super::index::Index;
 use super::notices::{self, Notice};
-use crate::domain::allocation_policy::turn::Pace;
+use crate::domain::allocation_policy::turn::{Moment, Pace};
 use crate::domain::allocation_policy::{Policy, Settings};
 use crate::wire::framework::FrameworkInfo;
 use std::collections::HashMap;
@@ -125,10 +125,32 @@ impl State {
             return;
         };
         if let Some(framework) = self.frameworks.get_mut(key) {
-            framework.revivals = framework.revivals.wrapping_add(u32::from(takes_back));
+            if takes_back {
+                framework.revivals = framework.revivals.wrapping_add(1);
+                framework.kept_until = Moment::ZERO;
+            }
             change(framework);
         }
         self.changed(index, key);
+    }
+
+    /// How long a revival of a framework waits. It would end what the framework is refused, and one after the other would
+    /// leave no cycle to who waits for GPUs; so those that would do that are a round apart.
+    pub fn revival_waits(&mut self, now: Moment, id: &str) -> (Duration, Vec<Notice>) {
+        let key = self.frameworks.key(id);
+        let Some(framework) = key.and_then(|key| self.frameworks.get_mut(key)) else {
+            return Default::default();
+        };
+        let due = framework.revived.filter(|_| framework.kept_until > now);
+        let wait = due.map_or(Duration::ZERO, |last| {
+            (last + self.pace.round()).saturating_sub(now)
+        });
+        if wait.is_zero() {
+            return Default::default();
+        }
+        framework.waited += 1;
+        let first = (framework.waited == 1).then(|| notices::revives(framework, self.pace.round()));
+        (wait, first.into_iter().collect())
     }
 
     /// From now on amounts may be chopped. Mesos's own filter does not care; ours keeps room for GPUs that a quota hides,

@@ -139,7 +139,7 @@ impl Cluster {
             return;
         }
         let role = self.framework_of(framework).map_or("r", |one| one.role.as_str());
-        if self.filter.returned(framework, agent, refuse) {
+        if self.filter.watches(agent, false) && self.filter.returned(framework, agent, refuse) {
             self.filter
                 .recovered(framework, role, agent, &bag.pieces(), refuse);
         }

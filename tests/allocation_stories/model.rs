@@ -112,6 +112,11 @@ impl Cluster {
         usize::try_from(self.seed % u64::try_from(below).unwrap()).unwrap()
     }
 
+    /// Whether the filter is asked about what an agent offers to a framework.
+    pub fn concerns(&self, framework: &str, agent: &str) -> bool {
+        self.filter.concerned(framework, [agent]) == [0]
+    }
+
     pub fn framework_of(&self, id: &str) -> Option<&Framework> {
         self.frameworks.iter().find(|one| one.id == id)
     }
@@ -219,7 +224,7 @@ impl Cluster {
             let looks = self.filter.looks_at(&framework);
             for (agent, bag) in agents {
                 let mut passed = bag.clone();
-                if looks && self.filter.concerns(&framework, &agent) {
+                if looks && self.concerns(&framework, &agent) {
                     let role = self.framework_of(&framework).map_or("", |one| one.role.as_str());
                     let (pieces, parts) = (bag.pieces(), bag.parts());
                     let verdict = self.filter.decide(&framework, role, &agent, &pieces);

@@ -197,11 +197,7 @@ fn an_agent_without_gpus_and_a_framework_with_the_capability_cost_no_verdict() {
         ("cpu", "unknown", false),
         ("unknown", "gpus", false),
     ] {
-        assert_eq!(
-            cluster.filter.concerns(framework, agent),
-            want,
-            "{framework} {agent}"
-        );
+        assert_eq!(cluster.concerns(framework, agent), want, "{framework} {agent}");
     }
     assert!(!cluster.filter.looks_at("unknown"));
 }

@@ -15,7 +15,7 @@ fn nothing_is_looked_at_until_a_quota_can_chop_gpus() {
     cluster.framework("gpu", "r", true, Does::TakeGpus(4, NOT_AT_ALL));
     assert!(!cluster.filter.looks_at("gpu"));
     cluster.filter.quota_changed("r");
-    assert!(cluster.filter.looks_at("gpu") && cluster.filter.concerns("gpu", "m"));
+    assert!(cluster.filter.looks_at("gpu") && cluster.concerns("gpu", "m"));
     let mut limit = bag(0, 100, 100_000);
     limit.add(&Bag::default().and(None, 1500, 0, 0));
     cluster.quotas.insert("r".to_owned(), limit);
@@ -61,5 +61,5 @@ fn an_open_master_offers_everything_to_everyone() {
     let offers: Vec<_> = (0..3).flat_map(|_| cluster.cycle()).collect();
     assert!(offers.len() == 3 && offers.iter().all(|offer| offer.what == bag(4, 16, 64_000)));
     assert_eq!(cluster.give_backs, 0);
-    assert!(!cluster.filter.concerns("cpu", "m"));
+    assert!(!cluster.concerns("cpu", "m"));
 }

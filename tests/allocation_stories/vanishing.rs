@@ -69,7 +69,7 @@ fn a_framework_that_only_agents_told_of_gives_back_what_it_had() {
         .insert(("old".to_owned(), "m".to_owned()), bag(2, 2, 200));
     cluster.agent("m", bag(4, 16, 64_000));
     assert_eq!(cluster.number(GPUS_OF_R), 2.0);
-    assert!(!cluster.filter.looks_at("old") && !cluster.filter.concerns("old", "m"));
+    assert!(!cluster.filter.looks_at("old") && !cluster.concerns("old", "m"));
     let pieces = bag(4, 16, 64_000).pieces();
     assert!(
         cluster

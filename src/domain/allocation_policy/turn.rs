@@ -29,7 +29,7 @@ pub struct Pace {
 impl Pace {
     /// In this time each of the others can have come once and one cycle remains. It is as long as those who came are
     /// refused at the least, so the first cannot come again before someone who waits had a cycle.
-    fn round(&self) -> Duration {
+    pub fn round(&self) -> Duration {
         let cycles = self.others.saturating_add(2);
         self.refuse.max(self.interval.saturating_mul(cycles))
     }

@@ -3,7 +3,8 @@
 //!
 //! Every figure comes from a process of its own, which runs allocation cycles without a master (`testbed
 //! allocator-bench`). A cycle ends when the allocator's queue is drained, with what was given back processed. The
-//! processor time of Mesos's threads stands beside the elapsed time, since other programs on the machine hardly change it.
+//! processor time of Mesos's threads stands beside the elapsed time, since other programs on the machine change it less;
+//! where the machine is busy, the least of it is the figure to go by.
 
 mod options;
 mod report;
@@ -21,7 +22,7 @@ use run::Sample;
 /// What the frameworks do with their offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scenario {
-    /// They hold them until the cycle is over.
+    /// They hold them until the cycle is over; before the measured cycles they decline for long.
     Hold,
     /// They decline them at once, for five seconds.
     Decline,

@@ -87,7 +87,7 @@ fn a_small_round_of_the_allocators_gives_every_figure_for_every_variant() {
         rows.map(|row| row["variant"].as_str().unwrap()).collect()
     };
     for scenario in ["hold", "decline"] {
-        for what in ["to last offer", "to drained", "processor time"] {
+        for what in ["to last offer", "to drained", "processor time", "least of it"] {
             assert_eq!(
                 of(scenario, what),
                 ["inner", "strict", "inner-unfiltered", "share", "open"]

@@ -147,9 +147,9 @@ public:
   virtual void activateSlave() = 0;
   virtual void deactivateSlave() = 0;
   virtual void updateWhitelist() = 0;
-  virtual void requestResources() = 0;
+  virtual void requestResources(const void* framework, const std::vector<void*>& requests) = 0;
   virtual void updateAllocation() = 0;
-  virtual void updateAvailable() = 0;
+  virtual Pending updateAvailable(const void* agent, const std::vector<void*>& operations) = 0;
   virtual void updateUnavailability() = 0;
   virtual void updateInverseOffer() = 0;
   virtual Pending getInverseOfferStatuses() = 0;
@@ -159,7 +159,7 @@ public:
                                 const Resources&,
                                 const Option<Message<32>>& filters,
                                 bool allocated) = 0;
-  virtual void suppressOffers() = 0;
+  virtual void suppressOffers(const void* framework, const std::set<std::string>& roles) = 0;
   virtual void reviveOffers(const void* framework, const std::set<std::string>& roles) = 0;
   virtual void updateQuota() = 0;
   virtual void updateWeights() = 0;

@@ -5,8 +5,8 @@ use testbed::Error;
 
 use super::variant::Variant;
 
-const USAGE: &str = "usage: bench allocator [--agents=N,N…] [--frameworks=N] [--cycles=N] [--rounds=N] \
-                     [--variants=NAME,NAME…] [--json=FILE]";
+const USAGE: &str = "usage: bench allocator [--agents=N,N…] [--frameworks=N] [--cycles=N] [--warm-up=N] \
+                     [--rounds=N] [--variants=NAME,NAME…] [--json=FILE]";
 
 /// What to measure and how often.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct Options {
     pub frameworks: usize,
     /// Measured cycles of each process.
     pub cycles: usize,
+    /// Cycles of each process before those.
+    pub warm_up: usize,
     /// Processes of each variant, size and scenario.
     pub rounds: usize,
     /// What to compare.
@@ -32,6 +34,7 @@ impl Options {
             agents: vec![1_000, 10_000],
             frameworks: 100,
             cycles: 20,
+            warm_up: 3,
             rounds: 5,
             variants: Variant::ALL.to_vec(),
             json: None,
@@ -48,6 +51,7 @@ impl Options {
                 }
                 Some(("--frameworks", number)) => options.frameworks = some(number)?,
                 Some(("--cycles", number)) => options.cycles = some(number)?,
+                Some(("--warm-up", number)) => options.warm_up = some(number)?,
                 Some(("--rounds", number)) => options.rounds = some(number)?,
                 Some(("--variants", names)) => {
                     let named = |name: &str| Variant::ALL.into_iter().find(|variant| variant.name() == name);
@@ -59,6 +63,15 @@ impl Options {
                 Some(("--json", file)) => options.json = Some(file.to_owned()),
                 _ => return Err(wrong()),
             }
+        }
+        // Each cycle is the revival of another framework. With its second one, another cycle would be measured: a revival
+        // that comes too soon waits.
+        if options.warm_up + options.cycles > options.frameworks {
+            let tried = format!(
+                "measure {} cycles after {} with {} frameworks",
+                options.cycles, options.warm_up, options.frameworks
+            );
+            return Err(Error::new(tried, "there must be a framework for each cycle"));
         }
         Ok(options)
     }
@@ -84,5 +97,11 @@ mod tests {
                 "{error}"
             );
         }
+        let error = parse(&["--warm-up=50", "--cycles=51"]).unwrap_err().to_string();
+        assert!(
+            error.ends_with("there must be a framework for each cycle"),
+            "{error}"
+        );
+        assert_eq!(parse(&["--warm-up=50", "--cycles=50"]).unwrap().warm_up, 50);
     }
 }

@@ -17,17 +17,25 @@ pub enum Figure {
     Drained,
     /// Processor time.
     Cpu,
+    /// The least processor time of a cycle.
+    LeastCpu,
 }
 
 impl Figure {
     /// All, in the order of the tables.
-    pub const ALL: [Figure; 3] = [Figure::LastCallback, Figure::Drained, Figure::Cpu];
+    pub const ALL: [Figure; 4] = [
+        Figure::LastCallback,
+        Figure::Drained,
+        Figure::Cpu,
+        Figure::LeastCpu,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Figure::LastCallback => "to last offer",
             Figure::Drained => "to drained",
             Figure::Cpu => "processor time",
+            Figure::LeastCpu => "least of it",
         }
     }
 
@@ -36,6 +44,7 @@ impl Figure {
             Figure::LastCallback => sample.to_last_callback,
             Figure::Drained => sample.to_drained,
             Figure::Cpu => sample.cpu,
+            Figure::LeastCpu => sample.least_cpu,
         }
     }
 }
@@ -127,6 +136,7 @@ mod tests {
             to_last_callback: time,
             to_drained: time,
             cpu: time,
+            least_cpu: time,
         };
         // The machine became three times slower in the middle.
         let (mine, other) = (
@@ -151,6 +161,7 @@ mod tests {
             to_last_callback: 1.0,
             to_drained: 33.0,
             cpu: 1.0,
+            least_cpu: 1.0,
         };
         Row::of(
             10,

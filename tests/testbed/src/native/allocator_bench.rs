@@ -14,12 +14,13 @@ pub(crate) struct Settings<'a> {
     /// Library, module and serialized parameters; without them Mesos's own allocator.
     pub(crate) allocator: Option<(&'a str, &'a str, &'a [u8])>,
     pub(crate) filter_gpu_resources: bool,
-    /// Frameworks decline at once with a filter; otherwise they hold their offers until the cycle is over.
+    /// Frameworks decline at once with a filter; otherwise they do so in the warm-up only, and then hold their offers until
+    /// the cycle is over.
     pub(crate) decline: bool,
     pub(crate) agents: usize,
     pub(crate) frameworks: usize,
     pub(crate) roles: usize,
-    /// Cycles that are not measured.
+    /// Cycles that are not measured, in which frameworks decline in any case.
     pub(crate) warm_up: usize,
     pub(crate) cycles: usize,
 }
@@ -50,7 +51,7 @@ pub(crate) struct Measured {
     /// Times in microseconds.
     pub(crate) cycles: Vec<Cycle>,
     pub(crate) total: Totals,
-    /// Offered to a last framework after all others have left.
+    /// Offered to a last framework when all others want nothing.
     pub(crate) free: Totals,
 }
 

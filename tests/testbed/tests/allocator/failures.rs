@@ -34,13 +34,14 @@ fn a_failure_in_a_decision_passes_the_offer_on_and_is_logged() {
 
 #[test]
 fn a_failure_of_what_is_told_loses_no_call() {
-    const TOLD: [&str; 8] = [
+    const TOLD: [&str; 9] = [
         "initialized",
         "inner_filters",
         "framework_added",
         "agent_added",
         "recovered",
         "suppressed",
+        "revival_waits",
         "revived",
         "framework_removed",
     ];

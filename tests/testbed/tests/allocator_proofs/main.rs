@@ -9,4 +9,5 @@ mod failover;
 mod offers_table;
 mod quota;
 mod race;
+mod reviving;
 mod starvation;

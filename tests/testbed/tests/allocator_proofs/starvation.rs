@@ -14,24 +14,24 @@ use testbed::scheduler::{Framework, Offer, Task};
 
 use crate::common::{Amounts, Cluster, PATIENCE, amounts_of, eventually, lacking};
 
-const SHARE: [(&str, &str); 3] = [("policy", "share"), ("cpus_per_gpu", "1"), ("mem_per_gpu", "512")];
+pub const SHARE: [(&str, &str); 3] = [("policy", "share"), ("cpus_per_gpu", "1"), ("mem_per_gpu", "512")];
 /// Cycles come where something happens only.
-const NEVER: &str = "1hrs";
+pub const NEVER: &str = "1hrs";
 const SLOW: &str = "1secs";
 /// Of a second, in milliseconds.
 const TOO_SLOW: u64 = 400;
 const QUICK: &str = "100ms";
 const SMALL: [(&str, f64); 2] = [("cpus", 0.1), ("mem", 32.0)];
 
-const AGENTS: [(&str, &str); 3] = [
+pub const AGENTS: [(&str, &str); 3] = [
     ("one", "cpus:4;mem:4096;disk:1024;gpus:4"),
     ("two", "cpus:4;mem:4096;disk:1024;gpus:2"),
     ("plain", "cpus:4;mem:4096;disk:1024"),
 ];
-const ALL_GPUS: f64 = 6.0;
+pub const ALL_GPUS: f64 = 6.0;
 
 /// A GPU framework that has something already, so that the others' share is the lower, and wants no offers yet.
-fn framework_with_a_task(cluster: &Cluster) -> Framework {
+pub fn framework_with_a_task(cluster: &Cluster) -> Framework {
     let gpus = cluster.framework("gpus", "gpus", true);
     cluster.hold(&gpus, "plain", "all", &[("cpus", 4.0), ("mem", 4096.0)]);
     gpus

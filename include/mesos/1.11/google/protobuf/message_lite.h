@@ -15,6 +15,7 @@ class MessageLite
 {
 public:
   MESOS_WEAK std::string SerializePartialAsString() const;
+  MESOS_WEAK bool AppendPartialToString(std::string* output) const;
   MESOS_WEAK bool ParsePartialFromArray(const void* data, int size);
 };
 
