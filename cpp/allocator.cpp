@@ -64,9 +64,8 @@ public:
                   const OfferCallback& offer,
                   const InverseOfferCallback& inverseOffer) override
   {
-    failures.caught("allocator.initialized", [&] {
-      core->initialized(options.allocationInterval.ns(), options.filterGpuResources);
-    });
+    failures.caught("allocator.initialized",
+                    [&] { core->initialized(options.allocationInterval.ns(), options.filterGpuResources); });
     const OfferCallback filtered = [this, offer](const FrameworkID& framework, const Offered& offered) {
       pass(offer, framework, offered);
     };

@@ -62,9 +62,8 @@ void CorrectionsReply::corrections(rust::Slice<const Message> corrections) const
 
 void Usage::ask(rust::Box<UsageQuestion> question) const
 {
-  source().onAny([question = std::move(question)](const process::Future<mesos::ResourceUsage>& usage) {
-    tell(*question, usage);
-  });
+  source().onAny(
+      [question = std::move(question)](const process::Future<mesos::ResourceUsage>& usage) { tell(*question, usage); });
 }
 
 } // namespace mesos_gpu

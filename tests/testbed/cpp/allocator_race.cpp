@@ -38,8 +38,8 @@ class Race
 public:
   explicit Race(const testbed_AllocatorRace& given)
     : given_(given),
-      allocator_(static_cast<Allocator*>(
-          allocator_of(given.library, given.module, given.parameters, given.parameters_size))),
+      allocator_(
+          static_cast<Allocator*>(allocator_of(given.library, given.module, given.parameters, given.parameters_size))),
       capabilities_(agent_capabilities())
   {
     total_.add("cpus", 64);
