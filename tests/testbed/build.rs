@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "allocator",
         "allocator_bench",
         "allocator_race",
+        "isolator_bench",
         "master",
         "containerizer",
         "switchboard",

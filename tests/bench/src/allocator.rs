@@ -18,6 +18,8 @@ use crate::rounds::turned;
 pub use options::Options;
 use report::{Figure, Row};
 use run::Sample;
+pub use run::once;
+pub use variant::Variant as Allocator;
 
 /// What the frameworks do with their offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +59,7 @@ fn measure(options: &Options, agents: usize, scenario: Scenario) -> Result<Vec<R
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); variants.len()];
     for round in 0..options.rounds {
         for at in turned(variants.len(), round) {
-            samples[at].push(run::once(options, variants[at], agents, scenario)?);
+            samples[at].push(once(options, variants[at], agents, scenario)?);
         }
         let (round, rounds) = (round + 1, options.rounds);
         eprintln!(

@@ -5,10 +5,10 @@
 //! The built-in isolator copies the driver when its agent starts; this library shows it where it is when the first
 //! container wants it. So both moments are measured, with what is written at each, and then the launches that follow.
 
-mod agents;
+pub mod agents;
 mod figures;
 mod in_process;
-mod launch;
+pub mod launch;
 mod round;
 mod table;
 mod written;

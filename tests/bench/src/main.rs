@@ -9,6 +9,7 @@
 //! `bench allocator` the allocator module with the one it stands around; `bench sampling` what a look at the use of the
 //! GPUs costs the agent thread.
 
+mod all;
 mod allocator;
 mod disk;
 mod driver_volume;
@@ -55,6 +56,8 @@ fn main() -> ExitCode {
             let options = allocator::Options::parse(arguments.into_iter().skip(1));
             options.and_then(|options| allocator::run(&options))
         }
+        Some("all") => all::main(&arguments[1..]),
+        Some("show") => all::show(&arguments[1..]),
         Some("images") => images::main(&arguments[1..]),
         Some("driver-volume") => driver_volume::main(&arguments[1..]),
         Some("sampling") => sampling::main(&arguments[1..]),
@@ -80,7 +83,8 @@ fn options(arguments: &[String]) -> Result<Options, Error> {
         let wrong = || {
             Error::new(
                 format!("take the argument {argument:?}"),
-                "usage: bench [--rounds=N] [--json=FILE], or bench allocator, images, driver-volume or sampling",
+                "usage: bench all …, which measures everything (docs/benchmark.md), or bench [--rounds=N] [--json=FILE], or \
+                 bench allocator, images, driver-volume, sampling or show",
             )
         };
         match argument.split_once('=') {

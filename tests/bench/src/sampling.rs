@@ -12,7 +12,8 @@ use crate::rounds::milliseconds;
 use crate::stats::Summary;
 use mesos_gpu::domain::estimate::{Sample, books};
 use mesos_gpu::wire::{Resource, Resources};
-use setting::{Case, Setting};
+pub use setting::Case;
+use setting::Setting;
 use std::hint::black_box;
 use std::time::Instant;
 use testbed::Error;
@@ -33,7 +34,7 @@ pub fn main(arguments: &[String]) -> Result<(), Error> {
     }
     let mut rows = Vec::new();
     for case in Case::ALL {
-        rows.extend(measure(case, rounds)?);
+        rows.extend(self::rows(case, &measure(case, rounds)?));
     }
     println!(
         "{:<22} {:<36} {:>5} {:>9} {:>21} {:>9}",
@@ -56,19 +57,31 @@ pub fn main(arguments: &[String]) -> Result<(), Error> {
     output::write(&rows, json.as_deref())
 }
 
-fn measure(case: Case, rounds: usize) -> Result<[Row; 3], Error> {
+/// The figures of one case, in milliseconds.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// All that the agent thread does at a look.
+    pub looks: Vec<f64>,
+    /// An answer to Mesos.
+    pub answers: Vec<f64>,
+    /// On the other thread: whose each process is.
+    pub asked: Vec<f64>,
+}
+
+/// Measures a case.
+pub fn measure(case: Case, rounds: usize) -> Result<Taken, Error> {
     let mut setting = Setting::new(case)?;
-    let (mut looks, mut answers, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    let mut taken = Taken::default();
     for _ in 0..rounds {
         setting.pass();
         let sample: Sample = setting.sample.clone();
         let begin = Instant::now();
         let owners = setting.owners();
-        asked.push(milliseconds(begin));
+        taken.asked.push(milliseconds(begin));
 
         let begin = Instant::now();
         setting.look(black_box(&sample), owners);
-        looks.push(milliseconds(begin));
+        taken.looks.push(milliseconds(begin));
 
         let begin = Instant::now();
         let now = books(&setting.units, &setting.ledger, &setting.guests);
@@ -76,17 +89,21 @@ fn measure(case: Case, rounds: usize) -> Result<[Row; 3], Error> {
         let resources = Resource::revocable_gpus(count).into_iter().collect();
         let bytes = prost::Message::encode_to_vec(&Resources { resources });
         black_box(bytes);
-        answers.push(milliseconds(begin));
+        taken.answers.push(milliseconds(begin));
     }
+    Ok(taken)
+}
+
+fn rows(case: Case, taken: &Taken) -> [Row; 3] {
     let row = |what, figures: &[f64]| Row {
         what,
         unit: "ms",
         variant: case.name(),
         summary: Summary::of(figures),
     };
-    Ok([
-        row("a look", &looks),
-        row("an answer to Mesos", &answers),
-        row("(other thread) whose", &asked),
-    ])
+    [
+        row("a look", &taken.looks),
+        row("an answer to Mesos", &taken.answers),
+        row("(other thread) whose", &taken.asked),
+    ]
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Median and spread of few, noisy figures.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is said of a set of figures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many there are.
     pub n: usize,
@@ -16,6 +16,8 @@ pub struct Summary {
     pub third_quartile: f64,
     /// One in twenty is above this.
     pub ninety_fifth: f64,
+    /// One in a hundred is above this.
+    pub ninety_ninth: f64,
     /// The smallest.
     pub least: f64,
     /// The largest.
@@ -34,9 +36,37 @@ impl Summary {
             first_quartile: at(0.25),
             third_quartile: at(0.75),
             ninety_fifth: at(0.95),
+            ninety_ninth: at(0.99),
             least: at(0.0),
             most: at(1.0),
         }
+    }
+}
+
+/// A median with the interval in which that of all figures that could have been taken lies, in nineteen of twenty cases.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Middle {
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Middle {
+    /// Of figures; none without any.
+    pub fn of(figures: &[f64]) -> Option<Self> {
+        let mut sorted = figures.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1)?;
+        #[allow(clippy::cast_precision_loss)] // Nobody takes that many figures.
+        let count = sorted.len() as f64;
+        // How many figures lie below the median of all is a binomial number; this is its usual approximation.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It lies between 0 and `last`.
+        let outside = ((count - 1.96 * count.sqrt()) / 2.0).max(0.0).floor() as usize;
+        Some(Self {
+            median: quantile(&sorted, 0.5),
+            low: sorted[outside],
+            high: sorted[last - outside],
+        })
     }
 }
 
@@ -67,5 +97,14 @@ mod tests {
         assert!((summary.ninety_fifth - 3.85).abs() < 1e-9);
         assert_eq!((summary.least, summary.most, summary.n), (1.0, 4.0, 4));
         assert!(Summary::of(&[]).median.is_nan());
+    }
+
+    #[test]
+    fn few_figures_say_little_of_their_middle_and_many_say_more() {
+        let middle = |count: u32| Middle::of(&(1..=count).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(middle(0), None);
+        let of = |median, low, high| Some(Middle { median, low, high });
+        assert_eq!(middle(3), of(2.0, 1.0, 3.0));
+        assert_eq!(middle(100), of(50.5, 41.0, 60.0));
     }
 }

@@ -4,7 +4,7 @@
 use testbed::{AgentBuilder, Testbed};
 
 /// One kind of GPU support. The first is what the others are compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// None.
     None,
@@ -39,7 +39,8 @@ impl Variant {
             Variant::BuiltIn => agent.isolation("cgroups/devices,filesystem/linux,gpu/nvidia"),
             Variant::Ours => agent
                 .isolation("cgroups/devices,filesystem/linux,mesos_gpu_Isolator")
-                .repository_modules()
+                .module("mesos_gpu_Isolator", &[])
+                .module("mesos_gpu_Hook", &[])
                 .hooks("mesos_gpu_Hook"),
         }
     }

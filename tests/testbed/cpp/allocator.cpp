@@ -163,7 +163,11 @@ void* built_in_allocator()
   return made;
 }
 
-void* allocator_of(const char* library, const char* module, const char* parameters, std::size_t size)
+void* module_of(const char* kind,
+                const char* library,
+                const char* module,
+                const char* parameters,
+                std::size_t size)
 {
   void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
@@ -173,14 +177,19 @@ void* allocator_of(const char* library, const char* module, const char* paramete
   if (record == nullptr) {
     throw std::runtime_error(text(dlerror()));
   }
-  if (text(record->kind) != "Allocator") {
+  if (text(record->kind) != kind) {
     throw std::runtime_error(text(module) + " is a module of kind " + text(record->kind));
   }
   void* created = record->create(message("10Parameters", std::string(parameters, size)));
   if (created == nullptr) {
-    throw std::runtime_error("the allocator module created nothing");
+    throw std::runtime_error("the module " + text(module) + " created nothing");
   }
   return created;
+}
+
+void* allocator_of(const char* library, const char* module, const char* parameters, std::size_t size)
+{
+  return module_of("Allocator", library, module, parameters, size);
 }
 
 } // namespace testbed

@@ -112,6 +112,7 @@ class Pending
 {
 public:
   bool pending() const { return state() == 0; }
+  bool ready() const { return state() == 1; }
 
 private:
   int state() const { return __atomic_load_n(&data_->state, __ATOMIC_ACQUIRE); }
@@ -180,7 +181,14 @@ Member framework_of_role(std::size_t number, std::size_t role, bool gpu_resource
 Member agent_of(std::size_t number);
 std::vector<Message<32>> agent_capabilities();
 
-// The allocator that a module makes. By now the module manager has loaded the library and verified the record.
+// What a module of this kind makes. By now the module manager has loaded the library and verified the record.
+void* module_of(const char* kind,
+                const char* library,
+                const char* module,
+                const char* parameters,
+                std::size_t size);
+
+// The allocator that a module makes.
 void* allocator_of(const char* library, const char* module, const char* parameters, std::size_t size);
 
 } // namespace testbed

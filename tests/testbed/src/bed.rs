@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use agent::Agent;
-pub use agent_builder::AgentBuilder;
+pub use agent_builder::{AgentBuilder, IsolatorBench};
 pub use master::{Master, MasterBuilder};
 pub use stale::clean_stale;
 

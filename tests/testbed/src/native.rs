@@ -4,6 +4,7 @@
 
 pub(crate) mod allocator_bench;
 pub(crate) mod allocator_race;
+pub(crate) mod isolator_bench;
 mod strings;
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_long};

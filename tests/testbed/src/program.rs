@@ -7,6 +7,7 @@ mod allocator_bench;
 mod allocator_race;
 mod containerizer;
 mod flags;
+mod isolator_bench;
 pub(crate) mod leash;
 mod master;
 mod modules;
@@ -41,6 +42,7 @@ const USAGE: &str = "usage: testbed master|agent [--flag=value …]
        testbed allocator-race --allocator=NAME --modules=… [--agents=N --frameworks=N --rounds=N]
        testbed real-gpu …  tell the whole story on this machine's GPUs, or on simulated ones
        testbed payload …   put all that this takes on a machine without network into one folder
+       testbed isolator-bench --out=FILE [--launches=N --gpus=N,N… …]   with an agent's own flags
        testbed clean       remove what crashed testbeds left behind";
 
 /// Does what the name and the arguments of this process ask for.
@@ -70,6 +72,7 @@ fn subcommand(arguments: &[String]) -> ExitCode {
         Some("agent") => answer(agent::main(arguments).map(|()| 0)),
         Some("allocator-bench") => answer(allocator_bench::main(arguments).map(|()| 0)),
         Some("allocator-race") => answer(allocator_race::main(arguments).map(|()| 0)),
+        Some("isolator-bench") => answer(isolator_bench::main(arguments).map(|()| 0)),
         Some("execute") => crate::execute::main(rest),
         Some("demo") => crate::demo::main(),
         Some("real-gpu") => crate::real_gpu::main(rest),

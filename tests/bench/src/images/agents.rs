@@ -3,7 +3,7 @@
 
 use crate::driver_volume::Scratch;
 use crate::variant::Variant;
-use fake_nvml::{DriverFiles, DriverTree, Machine};
+use fake_nvml::{DriverFiles, DriverTree, Gpu, Machine};
 use std::path::{Path, PathBuf};
 use testbed::bed::images::Image;
 use testbed::{AgentBuilder, Error, Testbed};
@@ -12,10 +12,11 @@ use testbed::{AgentBuilder, Error, Testbed};
 pub const IMAGE: &str = "clock";
 /// Where the built-in isolator has its volume, and this library, told so, its own.
 pub const VOLUMES: &str = "/var/run/mesos";
-/// The programs of this machine that are in it: what tells the time at which it runs, and what tells its mounts.
-const PROGRAMS: [&str; 2] = ["/bin/date", "/bin/cat"];
+/// The programs of this machine that are in it: what tells the time at which it runs, what tells its mounts, and what stays.
+const PROGRAMS: [&str; 3] = ["/bin/date", "/bin/cat", "/bin/sleep"];
 
 /// What all agents have in common.
+#[derive(Clone)]
 pub struct Setting {
     machine: Machine,
     /// The driver's files.
@@ -56,6 +57,12 @@ impl Setting {
         })
     }
 
+    /// The same with so many GPUs, which may be more than machines of this kind have.
+    pub fn with_gpus(mut self, count: u32) -> Self {
+        self.machine = crowd(count);
+        self
+    }
+
     /// How to start an agent.
     pub fn agent(&self, variant: Variant, bed: &Testbed) -> AgentBuilder {
         let agent = bed
@@ -81,4 +88,19 @@ impl Setting {
             }
         }
     }
+}
+
+/// A machine with so many GPUs, over as many PCI domains as they need.
+fn crowd(count: u32) -> Machine {
+    /// In one domain.
+    const MOST: u32 = 28;
+    let mut machine = Machine::with_gpus(0);
+    machine.gpus = (0..count)
+        .map(|index| {
+            let mut gpu = Gpu::h200(index, count - 1 - index);
+            gpu.pci = format!("{:04x}:{:02x}:00.0", index / MOST, 0x0f + 8 * (index % MOST));
+            gpu
+        })
+        .collect();
+    machine
 }

@@ -7,7 +7,7 @@ use super::figures::{
     CALL, FIRST_COPIED, FIRST_RUNS, FIRST_WRITTEN, GONE, MOUNTS_INSIDE, MOUNTS_KEPT, RUNS, START_COLD,
     START_COPIED, START_WARM, START_WRITTEN, Samples,
 };
-use super::launch;
+use super::launch::{self, Kind};
 use super::written::Written;
 use crate::rounds::turned;
 use crate::start;
@@ -33,7 +33,7 @@ pub fn measure(round: usize, launches: usize, setting: &Setting, samples: &mut S
     for number in 0..launches {
         for at in turned(agents.len(), number) {
             let (variant, agent) = &agents[at];
-            let launched = launch::timed(agent, *variant)?;
+            let launched = launch::timed(agent, *variant, Kind::IN_IMAGE)?;
             samples.add(CALL, *variant, launched.call);
             samples.add(RUNS, *variant, launched.runs);
             samples.add(GONE, *variant, launched.gone);
@@ -60,7 +60,7 @@ fn starts(variant: Variant, bed: &Testbed, setting: &Setting, samples: &mut Samp
     let written = Written::by(&agent, setting.driver.folder())?;
     samples.add(START_COPIED, variant, written.copied_since(Written::NONE));
     samples.add(START_WRITTEN, variant, written.written_since(Written::NONE));
-    launch::timed(&agent, variant)?;
+    launch::timed(&agent, variant, Kind::IN_IMAGE)?;
     agent.terminate()?;
     agent.restart()?;
     samples.add(START_WARM, variant, start::until_ready(&mut agent)?);
@@ -70,7 +70,8 @@ fn starts(variant: Variant, bed: &Testbed, setting: &Setting, samples: &mut Samp
 fn first(agent: &Agent, variant: Variant, setting: &Setting, samples: &mut Samples) -> Result<(), Error> {
     let driver = setting.driver.folder();
     let before = Written::by(agent, driver)?;
-    samples.add(FIRST_RUNS, variant, launch::timed(agent, variant)?.runs);
+    let launched = launch::timed(agent, variant, Kind::IN_IMAGE)?;
+    samples.add(FIRST_RUNS, variant, launched.runs);
     let after = Written::by(agent, driver)?;
     samples.add(FIRST_COPIED, variant, after.copied_since(before));
     samples.add(FIRST_WRITTEN, variant, after.written_since(before));

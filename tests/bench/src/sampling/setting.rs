@@ -9,11 +9,13 @@ use mesos_gpu::domain::guests::Guests;
 use mesos_gpu::domain::ledger::Ledger;
 use mesos_gpu::ports::device_cgroup::DeviceCgroup;
 use mesos_gpu::system::cgroup_v1::DevicesHierarchy;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use testbed::Error;
+use testbed::bed::cgroups::Hierarchies;
 
 const GPUS: usize = 16;
 const CONTAINERS: usize = 200;
@@ -114,7 +116,7 @@ impl Setting {
             ledger,
             guests,
             estimation: Estimation::on(Thresholds::default(), clock),
-            devices: DevicesHierarchy::at("/sys/fs/cgroup/devices".into()),
+            devices: DevicesHierarchy::at(devices()),
             seconds,
             _processes: processes,
         })
@@ -136,6 +138,12 @@ impl Setting {
         let new = self.estimation.look(Ok((sample, owners)), &books);
         std::hint::black_box(new);
     }
+}
+
+/// Where the devices controller is mounted, or where it usually is: where there is none, nobody is found there.
+fn devices() -> PathBuf {
+    let found = Hierarchies::find().map(|found| found.folder().to_owned());
+    found.unwrap_or_else(|_| "/sys/fs/cgroup".into()).join("devices")
 }
 
 fn unit(n: usize) -> Unit {

@@ -159,6 +159,11 @@ impl Agent {
         self.process.terminate(Duration::from_secs(10))
     }
 
+    /// Waits until it has ended by itself; an end without success is an error with the log's end.
+    pub(super) fn wait_end(&mut self, patience: Duration) -> Result<(), Error> {
+        self.process.wait_end(patience)
+    }
+
     /// Starts it again with the same flags, after killing it where it still runs.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.process.restart()

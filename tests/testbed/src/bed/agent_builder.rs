@@ -2,6 +2,9 @@
 //! How to start an agent: Mesos's flags with defaults that keep it from every other agent on the machine.
 
 mod images;
+mod isolator_bench;
+
+pub use isolator_bench::IsolatorBench;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -139,7 +142,12 @@ impl AgentBuilder {
     }
 
     /// Starts it; [`Agent::wait_ready`] tells when it answers.
-    pub fn start(mut self) -> Result<Agent, Error> {
+    pub fn start(self) -> Result<Agent, Error> {
+        self.start_as("agent")
+    }
+
+    /// Starts another of the testbed's programs that takes an agent's flags.
+    fn start_as(mut self, program_name: &str) -> Result<Agent, Error> {
         let name = unique_name();
         let folder = self.room.folder().join(&name);
         let port = Port::reserve()?;
@@ -174,7 +182,7 @@ impl AgentBuilder {
         self.give(&folder)?;
         let process = Process::start(Program {
             path: program,
-            arguments: ["agent".to_owned()].into_iter().chain(flags).collect(),
+            arguments: [program_name.to_owned()].into_iter().chain(flags).collect(),
             environment: self.environment,
             user: self.user,
             log: folder.with_extension("log"),

@@ -121,6 +121,23 @@ impl Process {
         Ok(())
     }
 
+    /// Waits for an end by itself, with success.
+    pub(super) fn wait_end(&mut self, patience: Duration) -> Result<(), Error> {
+        let tried = || format!("run the {} to its end", self.program.name);
+        let until = Instant::now() + patience;
+        loop {
+            match self.child.try_wait().tried(tried)? {
+                Some(status) if status.success() => return Ok(()),
+                Some(_) => return self.check_alive(),
+                None if Instant::now() < until => std::thread::sleep(Duration::from_millis(2)),
+                None => {
+                    let why = format!("{} s are over\n{}", patience.as_secs_f32(), self.tail());
+                    return Err(Error::new(tried(), why));
+                }
+            }
+        }
+    }
+
     /// An error with the end of the log when the program has ended.
     pub(super) fn check_alive(&mut self) -> Result<(), Error> {
         let tried = || format!("run the {}", self.program.name);

@@ -26,12 +26,7 @@ const MESOS_RUN: &str = "/var/run/mesos";
 pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
     let flags = Flags::parse(arguments.get(1..).unwrap_or_default())?;
     let (master, work_dir) = (flags.require("master")?, flags.require("work_dir")?);
-    // The simulation is a mount namespace, which only a process with one thread can move into as a whole.
-    if let Some(folder) = std::env::var_os(SIMULATION) {
-        fake_nvml::enter(Path::new(&folder))
-            .tried(|| format!("enter the simulated machine in {}", Path::new(&folder).display()))?;
-        keep_volumes_in(Path::new(&folder))?;
-    }
+    enter_simulation()?;
     if let Some(file) = std::env::var_os(LOADER_CACHE) {
         see_loader_cache(Path::new(&file))?;
     }
@@ -52,6 +47,17 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
         estimator.as_deref(),
         controller.as_deref(),
     )
+}
+
+/// Moves into the simulated machine, where there is one.
+pub(super) fn enter_simulation() -> Result<(), Error> {
+    // The simulation is a mount namespace, which only a process with one thread can move into as a whole.
+    let Some(folder) = std::env::var_os(SIMULATION) else {
+        return Ok(());
+    };
+    let folder = Path::new(&folder);
+    fake_nvml::enter(folder).tried(|| format!("enter the simulated machine in {}", folder.display()))?;
+    keep_volumes_in(folder)
 }
 
 /// What an installed agent has from its installation, for those who give Mesos's flags as its documentation does: helper
