@@ -17,7 +17,7 @@ mod text;
 use mesos_gpu::config::allocator::ALLOCATOR_KEYS;
 use mesos_gpu::config::{KEYS, Key};
 use std::collections::BTreeSet;
-use text::{documents, quoted, read, readme, root, rows, section};
+use text::{code, documents, quoted, read, readme, root, rows, section};
 
 #[test]
 fn every_parameter_stands_in_the_table_with_its_default_and_meaning_and_no_other() {
@@ -100,8 +100,10 @@ fn every_verb_of_the_life_has_its_file() {
 fn the_benchmark_table_has_its_place() {
     let readme = readme();
     let benchmark = section(&readme, "Benchmark");
-    let marks = benchmark.lines().filter(|line| *line == "<!-- benchmark -->");
-    assert_eq!(marks.count(), 2);
+    for mark in ["<!-- bench: begin -->", "<!-- bench: end -->"] {
+        assert!(code("tests/bench/src").contains(mark));
+        assert!(benchmark.lines().any(|line| line == mark), "{mark}");
+    }
 }
 
 #[test]
@@ -111,8 +113,9 @@ fn documents_say_nothing_of_sections_that_are_not_there() {
         for link in document.text.split("](").skip(1) {
             let target = link.split(')').next().unwrap();
             let own = !target.contains("://");
+            let document_folder = root().join(&document.path).with_file_name("");
             assert!(
-                !own || root().join(target).exists(),
+                !own || document_folder.join(target).exists(),
                 "{}: {target}",
                 document.path
             );

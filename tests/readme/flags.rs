@@ -65,6 +65,12 @@ fn has(program: &str, flag: &str) -> Option<bool> {
             .iter()
             .any(|case| text.contains(case))
     };
+    let bench = || code("tests/bench/src").contains(&format!("--{flag}"));
+    let real = || {
+        let told =
+            |file: &str| read(&format!("tests/testbed/src/{file}.rs")).contains(&format!("\"--{flag}\""));
+        told("payload") || told("real_gpu/options")
+    };
     let cargo = || CARGO.contains(&flag);
     Some(match program {
         "mesos-agent" | "mesos-master" => mesos(),
@@ -72,9 +78,10 @@ fn has(program: &str, flag: &str) -> Option<bool> {
         "mesos-gpu" => tool(),
         "packaging/install.sh" => installer(),
         "cargo" | "tests/run" => cargo(),
-        "target/release/bench" => code("tests/bench/src").contains(&format!("--{flag}")),
+        "target/release/bench" => bench(),
+        "target/release/testbed" | "payload/run" => real(),
         // A flag without its program.
-        "" => mesos() || tool() || installer() || cargo() || flag == CONFIGURE,
+        "" => mesos() || tool() || installer() || bench() || real() || cargo() || flag == CONFIGURE,
         _ if OTHERS.contains(&program) => true,
         _ => return None,
     })
