@@ -21,8 +21,8 @@ pub(crate) mod code {
     pub(crate) const INSUFFICIENT_SIZE: u32 = 7;
     pub(crate) const DRIVER_NOT_LOADED: u32 = 9;
     pub(crate) const TIMEOUT: u32 = 10;
+    pub(crate) const FUNCTION_NOT_FOUND: u32 = 13;
     pub(crate) const GPU_IS_LOST: u32 = 15;
-    pub(crate) const ARGUMENT_VERSION_MISMATCH: u32 = 25;
     pub(crate) const UNKNOWN: u32 = 999;
 }
 

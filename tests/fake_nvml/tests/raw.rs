@@ -120,6 +120,25 @@ fn mig_instances_have_their_numbers() {
     assert_eq!(raw.ask::<c_uint>("nvmlDeviceGetGpuInstanceId", whole).0, 2);
 }
 
+/// As driver 580 was seen to answer on an H200 without MIG.
+#[test]
+fn what_a_gpu_does_not_have_is_refused_by_the_code_of_the_real_driver() {
+    let raw = Raw::open(&Machine::with_gpus(2));
+    assert_eq!(raw.init(), 0);
+    let (gpu, other) = (raw.handle(0), raw.handle(1));
+    let mut instance = null_mut();
+    let by_index: Symbol<'_, extern "C" fn(Handle, c_uint, *mut Handle) -> c_uint> =
+        raw.function("nvmlDeviceGetMigDeviceHandleByIndex");
+    assert_eq!(by_index(gpu, 0, &raw mut instance), 6);
+    assert_eq!(by_index(gpu, 99, &raw mut instance), 6);
+    assert_eq!(raw.ask::<c_uint>("nvmlDeviceGetNumaNodeId", gpu).0, 3);
+    let mut level = 0;
+    let ancestor: Symbol<'_, extern "C" fn(Handle, Handle, *mut c_uint) -> c_uint> =
+        raw.function("nvmlDeviceGetTopologyCommonAncestor");
+    assert_eq!(ancestor(gpu, gpu, &raw mut level), 3);
+    assert_eq!(ancestor(gpu, other, &raw mut level), 0);
+}
+
 #[test]
 fn older_versions_fill_the_older_layouts() {
     let mut machine = Machine::with_gpus(1);
@@ -143,7 +162,7 @@ fn older_versions_fill_the_older_layouts() {
     );
     let mut versioned = [1 << 24 | 40, 0, 0, 0, 0];
     let memory = raw.function::<Ask<[c_ulonglong; 5]>>("nvmlDeviceGetMemoryInfo_v2");
-    assert_eq!(memory(gpu, &raw mut versioned), 25, "a version that is not known");
+    assert_eq!(memory(gpu, &raw mut versioned), 13, "a version that is not known");
     versioned[0] = 2 << 24 | 40;
     assert_eq!((memory(gpu, &raw mut versioned), versioned[1]), (0, total));
 

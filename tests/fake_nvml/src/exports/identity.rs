@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_uint, c_ulong};
 
 /// NVIDIA's vendor number behind the H200's device number, and a board's subsystem number.
 const PCI_DEVICE_ID: c_uint = 0x2335_10de;
-const PCI_SUB_SYSTEM_ID: c_uint = 0x18be_10de;
+const PCI_SUB_SYSTEM_ID: c_uint = 0x18bf_10de;
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetIndex(device: Handle, index: Out<c_uint>) -> c_uint {
@@ -116,8 +116,10 @@ extern "C" fn nvmlDeviceGetCudaComputeCapability(
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetNumaNodeId(device: Handle, node: Out<c_uint>) -> c_uint {
-    call_on("nvmlDeviceGetNumaNodeId", device.value(), |_, unit| {
-        node.put(unit.gpu.numa_node.ok_or(code::NOT_SUPPORTED)?)
+    // Only GPUs whose memory is a node of its own have one; where the others are near to, the memory affinity says.
+    let _ = node;
+    call_on("nvmlDeviceGetNumaNodeId", device.value(), |_, _| {
+        Err(code::NOT_SUPPORTED)
     })
 }
 
@@ -152,6 +154,9 @@ extern "C" fn nvmlDeviceGetTopologyCommonAncestor(
             let other = machine
                 .unit(&target.ok_or(code::INVALID_ARGUMENT)?)
                 .ok_or(code::GPU_IS_LOST)?;
+            if unit.gpu.uuid == other.gpu.uuid {
+                return Err(code::NOT_SUPPORTED);
+            }
             level.put(match nearness(unit.gpu, other.gpu) {
                 Level::Internal => 0,
                 Level::Single => 10,

@@ -32,11 +32,11 @@ extern "C" fn nvmlDeviceGetMigDeviceHandleByIndex(device: Handle, index: c_uint,
         "nvmlDeviceGetMigDeviceHandleByIndex",
         device.value(),
         |_, unit| {
+            if unit.mig.is_none() && !unit.gpu.mig_enabled() {
+                return Err(code::NOT_FOUND);
+            }
             if unit.mig.is_some() || index >= MOST_INSTANCES {
                 return Err(code::INVALID_ARGUMENT);
-            }
-            if !unit.gpu.mig_enabled() {
-                return Err(code::NOT_SUPPORTED);
             }
             let found = unit.gpu.instances().find(|(number, _)| *number == index);
             let (_, instance) = found.ok_or(code::NOT_FOUND)?;

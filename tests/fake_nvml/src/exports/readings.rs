@@ -26,7 +26,7 @@ extern "C" fn nvmlDeviceGetMemoryInfo_v2(device: Handle, info: Out<MemoryInfoV2>
     call_on("nvmlDeviceGetMemoryInfo_v2", device.value(), |_, unit| {
         let version = info.version().get()?;
         if version != MemoryInfoV2::VERSION {
-            return Err(code::ARGUMENT_VERSION_MISMATCH);
+            return Err(code::FUNCTION_NOT_FOUND);
         }
         let Memory { total, used, free } = memory(unit)?;
         let reserved = total.saturating_sub(used).saturating_sub(free);
