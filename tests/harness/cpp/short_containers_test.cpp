@@ -91,6 +91,20 @@ double computed()
   return milliseconds(used.ru_utime) + milliseconds(used.ru_stime);
 }
 
+// The numbers are written by another thread, so their last text may still be on its way: it has come when none comes any more.
+Held settled()
+{
+  const auto until = std::chrono::steady_clock::now() + PATIENCE;
+  Held last = held();
+  for (int same = 0; same < 5 && std::chrono::steady_clock::now() < until; ++same) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const Held now = held();
+    same = now.series == last.series ? same : -1;
+    last = now;
+  }
+  return last;
+}
+
 void tell(const char* when, const Held& held)
 {
   std::printf("figures: %s: RSS %ld KiB, %d threads, %d descriptors, %d series, checkpoint %ld bytes\n", when,
@@ -137,7 +151,7 @@ TEST_F(ShortContainersTest, ROOT_CGROUPS_ThousandsLeaveNothingBehind)
     ASSERT_NO_FATAL_FAILURE(live(i));
   }
   ASSERT_NO_FATAL_FAILURE(settle());
-  const Held before = held();
+  const Held before = settled();
   const double computedBefore = computed();
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) {
@@ -146,13 +160,7 @@ TEST_F(ShortContainersTest, ROOT_CGROUPS_ThousandsLeaveNothingBehind)
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const double computing = computed() - computedBefore;
   ASSERT_NO_FATAL_FAILURE(settle());
-  // The numbers are written by another thread, so their last text may still be on its way.
-  Held after = held();
-  const auto until = std::chrono::steady_clock::now() + PATIENCE;
-  while (after.series != before.series && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    after = held();
-  }
+  const Held after = settled();
   tell("before", before);
   tell("after", after);
   std::printf(

@@ -163,11 +163,7 @@ void* built_in_allocator()
   return made;
 }
 
-void* module_of(const char* kind,
-                const char* library,
-                const char* module,
-                const char* parameters,
-                std::size_t size)
+void* module_of(const char* kind, const char* library, const char* module, const char* parameters, std::size_t size)
 {
   void* opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {

@@ -182,11 +182,7 @@ Member agent_of(std::size_t number);
 std::vector<Message<32>> agent_capabilities();
 
 // What a module of this kind makes. By now the module manager has loaded the library and verified the record.
-void* module_of(const char* kind,
-                const char* library,
-                const char* module,
-                const char* parameters,
-                std::size_t size);
+void* module_of(const char* kind, const char* library, const char* module, const char* parameters, std::size_t size);
 
 // The allocator that a module makes.
 void* allocator_of(const char* library, const char* module, const char* parameters, std::size_t size);

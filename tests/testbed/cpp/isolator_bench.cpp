@@ -94,12 +94,8 @@ Resources resources_of(double gpus)
 } // namespace
 
 // Makes the isolator of a loaded module, which lives as long as the process.
-extern "C" int testbed_isolator(const char* library,
-                                const char* module,
-                                const char* parameters,
-                                std::size_t size,
-                                void** isolator,
-                                double* taken)
+extern "C" int testbed_isolator(
+    const char* library, const char* module, const char* parameters, std::size_t size, void** isolator, double* taken)
 {
   return guarded("make the isolator", [&] {
     const Clock::time_point begin = Clock::now();
@@ -110,11 +106,8 @@ extern "C" int testbed_isolator(const char* library,
 }
 
 // `states` are serialized messages ContainerState, one after the other, each as long as `sizes` says.
-extern "C" int testbed_isolator_recover(void* isolator,
-                                        const char* states,
-                                        const std::size_t* sizes,
-                                        std::size_t count,
-                                        double* taken)
+extern "C" int testbed_isolator_recover(
+    void* isolator, const char* states, const std::size_t* sizes, std::size_t count, double* taken)
 {
   return guarded("recover containers", [&] {
     std::vector<ContainerState> all;
@@ -128,11 +121,8 @@ extern "C" int testbed_isolator_recover(void* isolator,
   });
 }
 
-extern "C" int testbed_isolator_prepare(void* isolator,
-                                        const char* id,
-                                        const char* config,
-                                        std::size_t size,
-                                        double* taken)
+extern "C" int testbed_isolator_prepare(
+    void* isolator, const char* id, const char* config, std::size_t size, double* taken)
 {
   return guarded("prepare a container", [&] {
     void* container = id_of(id);
