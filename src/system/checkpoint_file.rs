@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The checkpoint as one file: what the agent's books were is known after a crash, and is whole or not there.
 //!
-//! A new state is written beside the old one and then renamed over it: whatever kills the agent, the next one finds the
-//! old or the new state, whole. What stands at the path and cannot be read is evidence, so it is moved aside and never
+//! A new state is written beside the old one and then put in its place: whatever kills the agent, the next one finds the
+//! old or the new state, whole; the other may be left beside it, where nobody reads it and the next save takes it away. What stands at the path and cannot be read is evidence, so it is moved aside and never
 //! overwritten. The path may hold anything, and nothing that stands there makes the agent wait.
 //!
 //! A machine that stops is another matter, as what is not forced to the disk may be lost or cut short then. But who held
@@ -181,7 +181,12 @@ impl Checkpoint for CheckpointFile {
                 .map_err(|why| failed("replace", &self.path, &why))?;
         }
         let kept = durable || self.keep_durable(&written);
-        fs::rename(&written, &self.path).map_err(|why| failed("rename", &written, &why))?;
+        // What is on the disk already, and what may stand over anything, is renamed in one step.
+        let moved = match durable {
+            true => files::replace(&written, &self.path),
+            false => fs::rename(&written, &self.path),
+        };
+        moved.map_err(|why| failed("rename", &written, &why))?;
         if !durable {
             File::open(self.folder())
                 .and_then(|folder| folder.sync_all())

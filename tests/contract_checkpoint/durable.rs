@@ -92,6 +92,37 @@ fn what_was_advertised_outlives_a_machine_that_stopped_and_the_books_of_that_boo
     }
 }
 
+/// The exchange is not forced to the disk: its names may be there without what the new file says, and without the removal.
+#[test]
+fn a_machine_that_stopped_in_the_middle_of_an_exchange_knows_what_was_advertised() {
+    for (at_path, beside) in [
+        ("", None),
+        ("", Some("")),
+        ("", Some("whole")),
+        ("whole", Some("")),
+    ] {
+        let room = Room::new();
+        let file = room.file();
+        file.save(&record(1)).unwrap();
+        let whole = fs::read_to_string(room.path()).unwrap();
+        file.save(&later(1)).unwrap();
+        let left = |text: &str| text.replace("whole", &whole);
+        fs::write(room.path(), left(at_path)).unwrap();
+        if let Some(text) = beside {
+            fs::write(room.beside(".tmp"), left(text)).unwrap();
+        }
+        let after = room.file_in_boot("the next boot");
+        assert_eq!(after.load(), Loaded::Present(record(1)), "{at_path:?} {beside:?}");
+        let books = Record {
+            boot_id: "the next boot".to_owned(),
+            ..later(1)
+        };
+        after.save(&books).unwrap();
+        assert_eq!(room.file_in_boot("the next boot").load(), Loaded::Present(books));
+        assert!(!room.beside(".tmp").exists());
+    }
+}
+
 #[test]
 fn where_boots_cannot_be_told_apart_every_save_is_durable_and_a_ruin_stays_one() {
     let room = Room::new();

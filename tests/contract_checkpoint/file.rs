@@ -3,6 +3,8 @@
 
 use crate::record;
 use crate::room::Room;
+use mesos_gpu::domain::container::ContainerId;
+use mesos_gpu::domain::record::Record;
 use mesos_gpu::ports::checkpoint::{Checkpoint, Loaded};
 use mesos_gpu::system::checkpoint_file::{CheckpointFile, LARGEST};
 use nix::sys::stat::Mode;
@@ -54,6 +56,38 @@ fn a_half_written_file_beside_the_whole_one_counts_nothing() {
     assert_eq!(first.file().load(), Loaded::Absent);
 }
 
+/// Books of which only each 64th advertises something else, so that the others wait for no disk.
+fn books(number: usize) -> Record {
+    Record {
+        advertised: record(number / 64).advertised,
+        ..record(number)
+    }
+}
+
+#[test]
+fn what_a_kill_leaves_between_the_exchange_and_the_removal_is_passed_over_and_cleared() {
+    let room = Room::new();
+    let file = room.file();
+    file.save(&books(1)).unwrap();
+    let old = fs::read(room.path()).unwrap();
+    file.save(&books(2)).unwrap();
+    assert_eq!(
+        room.names(),
+        ["books.json", "books.json.durable"],
+        "nothing is left over"
+    );
+    // The old file has two names then, as the durable one is the same.
+    fs::hard_link(room.beside(".durable"), room.beside(".tmp")).unwrap();
+
+    let next = room.file();
+    assert_eq!(next.load(), Loaded::Present(books(2)));
+    assert_eq!(fs::read(room.beside(".durable")).unwrap(), old);
+    next.save(&books(3)).unwrap();
+    next.save(&books(4)).unwrap();
+    assert_eq!(room.file().load(), Loaded::Present(books(4)));
+    assert_eq!(room.names(), ["books.json", "books.json.durable"]);
+}
+
 const SAVE_FOR_EVER: &str = "MESOS_GPU_TEST_SAVE_FOR_EVER";
 
 /// In the child: saves until it is killed.
@@ -62,12 +96,12 @@ fn an_agent_killed_while_it_saves_leaves_a_whole_checkpoint() {
     if let Some(path) = std::env::var_os(SAVE_FOR_EVER) {
         let file = CheckpointFile::new(path.into());
         for number in 0.. {
-            file.save(&record(number)).unwrap();
+            file.save(&books(number)).unwrap();
         }
     }
     let room = Room::new();
-    room.file().save(&record(0)).unwrap();
-    let mut last = Loaded::Present(record(0));
+    room.file().save(&books(0)).unwrap();
+    let mut last = Loaded::Present(books(0));
     let mut changes = 0;
     for round in 0..12 {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -87,9 +121,9 @@ fn an_agent_killed_while_it_saves_leaves_a_whole_checkpoint() {
         let Loaded::Present(read) = &found else {
             panic!("round {round}: {found:?}")
         };
-        let unit = &read.advertised.as_ref().unwrap().units[0];
+        let unit = &read.held[&ContainerId::root_of("a")][0];
         let number = unit.as_str().split('-').nth(1).unwrap().parse().unwrap();
-        assert_eq!(*read, record(number), "no mixture of two states");
+        assert_eq!(*read, books(number), "no mixture of two states");
         changes += usize::from(found != last);
         last = found;
     }
