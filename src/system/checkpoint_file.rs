@@ -2,8 +2,8 @@
 //! The checkpoint as one file: what the agent's books were is known after a crash, and is whole or not there.
 //!
 //! A new state is written beside the old one and then put in its place: whatever kills the agent, the next one finds the
-//! old or the new state, whole; the other may be left beside it, where nobody reads it and the next save takes it away. What stands at the path and cannot be read is evidence, so it is moved aside and never
-//! overwritten. The path may hold anything, and nothing that stands there makes the agent wait.
+//! old or the new state, whole; the other may be left beside it, where nobody reads it and the next save takes it away.
+//! What stands at the path and cannot be read is evidence, so it is moved aside and never overwritten. The path may hold anything, and nothing that stands there makes the agent wait.
 //!
 //! A machine that stops is another matter, as what is not forced to the disk may be lost or cut short then. But who held
 //! what is worth nothing in the next boot; only what was advertised is. So a launch waits for no disk: the file is forced to
