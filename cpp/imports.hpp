@@ -16,6 +16,8 @@ constexpr const char* IMPORTS[] = {
     "_ZN5mesos11ContainerIDD1Ev",
     "_ZN5mesos11EnvironmentC1ERKS0_",
     "_ZN5mesos11EnvironmentD1Ev",
+    "_ZN5mesos11FrameworkIDC1ERKS0_",
+    "_ZN5mesos11FrameworkIDD1Ev",
     "_ZN5mesos13ResourceUsageC1Ev",
     "_ZN5mesos13ResourceUsageD1Ev",
     "_ZN5mesos15ContainerStatusC1ERKS0_",
