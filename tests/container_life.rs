@@ -152,6 +152,35 @@ fn minors_are_looked_up_at_each_launch_because_a_reloaded_driver_renumbers() {
     assert_eq!(agent.open_gpus("a"), [1]);
 }
 
+/// The tree is as many files as the machine has GPUs, and a launch waits for each of them.
+#[test]
+fn the_drivers_tree_is_read_at_most_once_in_a_call() {
+    let mut agent = FakeAgent::with_gpus(8);
+    let reads = |agent: &FakeAgent| agent.machine.driver.take_reads();
+    agent.make_cgroup("a");
+    reads(&agent);
+    let with_image = ContainerConfig {
+        rootfs: Some("/store/image".to_owned()),
+        ..config(2.0)
+    };
+    let told = agent.prepare_later(&id("a"), &with_image);
+    agent.wait_for(&told).unwrap();
+    assert_eq!(reads(&agent), 1, "launch");
+    for (total, most) in [
+        (2.0, 0),
+        (4.0, 1),
+        // Once for the call, and once for the look at what it gave back.
+        (1.0, 2),
+    ] {
+        agent.update("a", total).unwrap();
+        assert_eq!(reads(&agent), most, "update to {total}");
+    }
+    agent.end("a");
+    assert_eq!(reads(&agent), 2, "end");
+    agent.launch("b", 0.0).unwrap();
+    assert_eq!(reads(&agent), 0, "launch without GPUs");
+}
+
 #[test]
 fn without_a_devices_cgroup_gpus_are_refused_with_the_cure() {
     let mut agent = FakeAgent::with_gpus(1);

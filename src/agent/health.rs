@@ -25,8 +25,7 @@ pub fn watch(state: &mut State) {
 
 /// Compares what driver and NVML say now with the books.
 pub fn examine(state: &mut State, answer: Result<Survey, NvmlFailure>) {
-    let report = state.machine.driver.read();
-    let found = Found::of(report, answer);
+    let found = Found::of(state.driver().clone(), answer);
     for unit in state.advertised.units.clone() {
         // What a release set aside, the release takes up again.
         if state.releases.contains_key(&unit) {

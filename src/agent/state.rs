@@ -25,6 +25,8 @@ use crate::domain::ledger::Ledger;
 use crate::domain::record::{Advertised, Record};
 use crate::domain::request::Wanted;
 use crate::error::Error;
+use crate::ports::driver_proc::ProcReport;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -102,6 +104,8 @@ pub struct State {
     pub published: Published,
     timers: Timers,
     poison: Option<String>,
+    /// What the driver's tree said in this job.
+    told: OnceCell<ProcReport>,
     /// What was written down last.
     written: Option<Record>,
 }
@@ -143,15 +147,18 @@ impl State {
             published: Published::default(),
             timers: Timers::default(),
             poison: None,
+            told: OnceCell::new(),
             written: None,
         }
     }
 
-    /// Runs `job`; a panic in it is logged, poisons the books and comes back as an error.
+    /// Runs `job`, which finds the driver as it is now; a panic in it is logged, poisons the books and comes back as an
+    /// error.
     ///
     /// # Errors
     /// The panic's text, with the entry in which it happened.
     pub fn guarded(&mut self, entry: &'static str, job: impl FnOnce(&mut State)) -> Result<(), Error> {
+        self.told.take();
         catch_unwind(AssertUnwindSafe(|| job(self))).map_err(|panic| {
             let reason = format!("{entry} panicked: {}", panic_text(panic.as_ref()));
             log::error!("{reason}");
@@ -184,6 +191,12 @@ impl State {
         while let Some(job) = self.timers.take_due(now) {
             job(self);
         }
+    }
+
+    /// What the driver's tree says. It is as many files as the machine has GPUs, so it is read at most once in a job; and
+    /// what it says can change while the agent runs, so the next job reads it again.
+    pub fn driver(&self) -> &ProcReport {
+        self.told.get_or_init(|| self.machine.driver.read())
     }
 
     /// Notes that a verb panicked, so that the books may be wrong. From here on no GPU is handed out; containers without

@@ -39,15 +39,14 @@ pub fn missing(state: &State, cgroup: &str, units: &[UnitId]) -> Result<Vec<Devi
     Ok(needed)
 }
 
-/// What a container with these units must be able to open. The driver's tree is read once, by the caller: it is as many
-/// files as the machine has GPUs.
+/// What a container with these units must be able to open.
 ///
 /// # Errors
 /// A node that is needed and not there, or a unit whose driver no longer lists it.
-pub fn nodes(state: &State, report: &ProcReport, units: &[UnitId]) -> Result<Vec<NodeWant>, Error> {
+pub fn nodes(state: &State, units: &[UnitId]) -> Result<Vec<NodeWant>, Error> {
     let mut nodes = control_nodes(state)?;
     for unit in units {
-        for node in unit_nodes(state, report, unit)? {
+        for node in unit_nodes(state, unit)? {
             // MIG instances of one GPU share its node.
             if !nodes.contains(&node) {
                 nodes.push(node);
@@ -58,7 +57,7 @@ pub fn nodes(state: &State, report: &ProcReport, units: &[UnitId]) -> Result<Vec
 }
 
 fn needed(state: &State, units: &[UnitId]) -> Result<Vec<DeviceNumber>, Error> {
-    Ok(numbers(nodes(state, &state.machine.driver.read(), units)?))
+    Ok(numbers(nodes(state, units)?))
 }
 
 fn numbers(nodes: Vec<NodeWant>) -> Vec<DeviceNumber> {
@@ -92,8 +91,7 @@ pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) ->
     }
     let mut failures = Vec::new();
     // A node that is gone went with its device; the number it had is still what the cgroup knows.
-    let report = state.machine.driver.read();
-    let devices_of = |unit| unit_devices(state, &report, unit).unwrap_or_else(|_| last_known(state, unit));
+    let devices_of = |unit| unit_devices(state, unit).unwrap_or_else(|_| last_known(state, unit));
     let still_used: Vec<DeviceNumber> = kept.iter().flat_map(devices_of).collect();
     let mut devices: Vec<DeviceNumber> = units.iter().flat_map(devices_of).collect();
     devices.retain(|device| !still_used.contains(device));
@@ -114,10 +112,9 @@ pub fn revoke(state: &State, cgroup: &str, units: &[UnitId], kept: &[UnitId]) ->
 pub fn granted(state: &State, cgroup: &str) -> Result<Vec<UnitId>, Error> {
     let rules = controller(state)?.list(cgroup).map_err(Error::machine)?;
     let open: Vec<DeviceNumber> = rules.iter().filter_map(DeviceRule::opens).collect();
-    let report = state.machine.driver.read();
     let mut units = Vec::new();
     for unit in state.inventory.units() {
-        let devices = unit_devices(state, &report, &unit.id).unwrap_or_else(|_| last_known(state, &unit.id));
+        let devices = unit_devices(state, &unit.id).unwrap_or_else(|_| last_known(state, &unit.id));
         if !devices.is_empty() && devices.iter().all(|device| open.contains(device)) {
             units.push(unit.id.clone());
         }
@@ -152,16 +149,16 @@ fn control_nodes(state: &State) -> Result<Vec<NodeWant>, Error> {
 }
 
 /// The node of the GPU, and for a MIG instance those that guard it.
-fn unit_devices(state: &State, report: &ProcReport, id: &UnitId) -> Result<Vec<DeviceNumber>, Error> {
-    unit_nodes(state, report, id).map(numbers)
+fn unit_devices(state: &State, id: &UnitId) -> Result<Vec<DeviceNumber>, Error> {
+    unit_nodes(state, id).map(numbers)
 }
 
-fn unit_nodes(state: &State, report: &ProcReport, id: &UnitId) -> Result<Vec<NodeWant>, Error> {
+fn unit_nodes(state: &State, id: &UnitId) -> Result<Vec<NodeWant>, Error> {
     let unit = state
         .inventory
         .get(id)
         .ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
-    nodes_of(report, unit)?
+    nodes_of(state.driver(), unit)?
         .iter()
         .map(|node| node_at(state, node))
         .collect()

@@ -85,7 +85,7 @@ pub(super) fn show(
     let Some(process) = known.and_then(|known| known.pid) else {
         return then(state);
     };
-    match devices::nodes(state, &state.machine.driver.read(), more) {
+    match devices::nodes(state, more) {
         Ok(nodes) => {
             let (mailbox, id) = (state.mailbox.clone(), container.clone());
             let shown = move |shown: Result<(), String>| {
@@ -129,13 +129,12 @@ fn want(
     if !gets_nodes && !gets_driver {
         return Ok(None);
     }
-    let report = state.machine.driver.read();
     let nodes = if gets_nodes {
-        devices::nodes(state, &report, units)?
+        devices::nodes(state, units)?
     } else {
         Vec::new()
     };
-    let version = report.driver_version;
+    let version = state.driver().driver_version.clone();
     let version = version.or_else(|| state.inventory.driver_version.clone());
     if has_gpus && state.images.requirements {
         check_requirements(state, container, units, wishes, version.as_deref())?;

@@ -22,6 +22,7 @@ use mesos_gpu::isolator::prepare::Launch;
 use mesos_gpu::isolator::recover::Live;
 use mesos_gpu::wire::{ContainerConfig, Resource};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -159,13 +160,18 @@ impl FakeAgent {
         verb: impl FnOnce(&mut State, Reply<T>),
     ) -> Receiver<Result<T, Error>> {
         let (tell, told) = channel();
-        verb(
-            &mut self.state,
-            Reply::new(move |answer| {
-                // Who asked may not care any more.
-                let _ = tell.send(answer);
-            }),
-        );
+        let reply = Reply::new(move |answer| {
+            // Who asked may not care any more.
+            let _ = tell.send(answer);
+        });
+        // As a job of its own. A panic in it is the agent's end, which the story tells of.
+        let mut end = Ok(());
+        self.state
+            .guarded("a verb", |state| {
+                end = catch_unwind(AssertUnwindSafe(|| verb(state, reply)));
+            })
+            .unwrap();
+        end.unwrap_or_else(|panic| resume_unwind(panic));
         self.settle();
         told
     }

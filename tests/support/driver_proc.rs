@@ -3,12 +3,14 @@
 
 use mesos_gpu::domain::gpu::UnitId;
 use mesos_gpu::ports::driver_proc::{DriverProc, ProcGpu, ProcReport};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A tree that says what it was told to. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct FakeDriverProc {
     said: Arc<Mutex<ProcReport>>,
+    reads: Arc<AtomicUsize>,
 }
 
 impl FakeDriverProc {
@@ -33,6 +35,11 @@ impl FakeDriverProc {
         *self.said.lock().unwrap() = report;
     }
 
+    /// How often it was read since this was asked last.
+    pub fn take_reads(&self) -> usize {
+        self.reads.swap(0, Ordering::Relaxed)
+    }
+
     /// Changes what the tree says.
     pub fn change(&self, change: impl FnOnce(&mut ProcReport)) {
         change(&mut self.said.lock().unwrap());
@@ -53,6 +60,7 @@ pub fn proc_gpu(n: u8) -> ProcGpu {
 
 impl DriverProc for FakeDriverProc {
     fn read(&self) -> ProcReport {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         let mut report = self.said.lock().unwrap().clone();
         let all = report.gpus.clone();
         report.gpus.retain(|gpu| {
