@@ -16,6 +16,7 @@ mod format;
 use crate::domain::record::Record;
 use crate::ports::checkpoint::{Checkpoint, Loaded};
 use crate::system::file_state::FileState;
+use crate::system::replaced_file::put_in_place;
 use durable::Saved;
 use files::folder_of;
 use nix::libc::{ELOOP, O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK};
@@ -183,7 +184,7 @@ impl Checkpoint for CheckpointFile {
         let kept = durable || self.keep_durable(&written);
         // What is on the disk already, and what may stand over anything, is renamed in one step.
         let moved = match durable {
-            true => files::replace(&written, &self.path),
+            true => put_in_place(&written, &self.path),
             false => fs::rename(&written, &self.path),
         };
         moved.map_err(|why| failed("rename", &written, &why))?;

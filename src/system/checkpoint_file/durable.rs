@@ -2,10 +2,10 @@
 //! What of a checkpoint must outlive the machine, and how it does without a wait for the disk at each launch.
 
 use super::CheckpointFile;
-use super::files::remove;
 use crate::domain::record::{Advertised, Record};
 use crate::ports::checkpoint::Checkpoint;
 use crate::system::file_state::FileState;
+use crate::system::replaced_file::remove;
 use std::fs;
 use std::path::Path;
 
