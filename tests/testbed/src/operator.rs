@@ -158,6 +158,24 @@ mod tests {
     }
 
     #[test]
+    fn a_container_that_just_ended_is_gone_and_one_that_cannot_be_killed_is_not() {
+        for (status, text, gone) in [
+            (404, "Container r1 cannot be found", true),
+            (500, "Unable to send signal to container: No such process", true),
+            (
+                500,
+                "Unable to send signal to container: Operation not permitted",
+                false,
+            ),
+            (403, "", false),
+        ] {
+            let body = text.to_owned();
+            let error = accepted(&json!({"type": "KILL_CONTAINER"}), Reply { status, body }).unwrap_err();
+            assert_eq!(error.is_gone(), gone, "{error}");
+        }
+    }
+
+    #[test]
     fn a_refusal_keeps_status_and_text() {
         let reply = Reply {
             status: 400,

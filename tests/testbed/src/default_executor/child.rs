@@ -61,10 +61,8 @@ impl Executor {
     }
 
     fn signal(&self, path: &[String], signal: Signal) {
-        // One that has just ended is no error: it is unknown, or not collected yet.
         if let Err(e) = self.operator.kill_container(path, Some(signal as i32))
-            && e.status() != Some(404)
-            && !e.body().contains("No such process")
+            && !e.is_gone()
         {
             eprintln!("could not send {signal} to container {}: {e}", path.join("."));
         }

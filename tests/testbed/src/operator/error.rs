@@ -35,6 +35,12 @@ impl ApiError {
         }
     }
 
+    /// Whether a container was not there any more, or its process had ended and it was about to go: whoever kills one
+    /// that ends by itself meets either.
+    pub fn is_gone(&self) -> bool {
+        self.status() == Some(404) || self.body().contains("No such process")
+    }
+
     /// The text of a refusal; empty for anything else.
     pub fn body(&self) -> &str {
         match self {

@@ -124,7 +124,7 @@ fn launch(agent: &Agent, support: Support, image: bool) -> Result<[f64; 3], Erro
     let answered = now();
     match operator.wait_container(&[&id]) {
         // It was gone before it was asked for.
-        Err(error) if error.status() == Some(404) => {}
+        Err(error) if error.is_gone() => {}
         ended => drop(ended.tried(tried)?),
     }
     let gone = now();

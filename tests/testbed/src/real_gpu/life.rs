@@ -85,7 +85,7 @@ pub(super) fn tell(cluster: &Cluster, agent: &mut Agent, findings: &mut Findings
     let operator = agent.operator();
     operator.kill_container(&["computes"], None).tried(tried)?;
     match operator.wait_container(&["computes"]) {
-        Err(error) if error.status() == Some(404) => {}
+        Err(error) if error.is_gone() => {}
         ended => drop(ended.tried(tried)?),
     }
     let began = Instant::now();

@@ -19,9 +19,9 @@ use crate::bed::cgroups::Hierarchies;
 use crate::bed::clean_stale;
 use crate::error::{Error, Tried};
 
-/// How long a chapter, or a run of the benchmark, may take.
+/// How long a chapter, or another program, may take: the whole benchmark takes some minutes.
 const CHAPTER: Duration = Duration::from_secs(120);
-const OTHER: Duration = Duration::from_secs(300);
+const OTHER: Duration = Duration::from_secs(900);
 
 /// Tells everything; whether all was as it should be.
 pub(super) fn all(options: &Options) -> Result<bool, Error> {

@@ -106,8 +106,7 @@ pub fn end(agent: &Agent, id: &str) {
     ] {
         match done {
             Ok(()) => {}
-            // It was gone already.
-            Err(error) if error.status() == Some(404) => {}
+            Err(error) if error.is_gone() => {}
             Err(error) => panic!("cannot end container {id}: {error}\n{}", agent.log()),
         }
     }
