@@ -13,6 +13,7 @@ pub mod watch;
 
 mod children;
 mod devices;
+mod fitting;
 mod grant;
 mod guest;
 mod image;

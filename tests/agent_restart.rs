@@ -131,11 +131,11 @@ fn containers_whose_gpus_got_each_others_minors_while_the_agent_was_away_never_s
     let mut agent = before.restart();
     agent.recover(&["a", "b"], &[]).unwrap();
     for name in ["a", "b"] {
-        reconcile::repair(&mut agent.state);
+        agent.job(reconcile::repair);
         agent.update(name, 1.0).unwrap();
         let (a, b) = (agent.open_gpus("a"), agent.open_gpus("b"));
         assert!(!a.iter().any(|minor| b.contains(minor)), "{a:?} {b:?}");
     }
-    reconcile::repair(&mut agent.state);
+    agent.job(reconcile::repair);
     assert_eq!((agent.open_gpus("a"), agent.open_gpus("b")), (vec![1], vec![0]));
 }

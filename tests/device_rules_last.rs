@@ -20,7 +20,7 @@ fn a_dynamic_major_is_read_at_each_launch() {
     agent.nodes.put("nvidia-uvm", 509, 0);
     agent.launch("b", 1.0).unwrap();
     assert!(agent.open("a").contains(&"511:0".to_owned()) && agent.open("b").contains(&"509:0".to_owned()));
-    reconcile::repair(&mut agent.state);
+    agent.job(reconcile::repair);
     assert!(
         agent.open("a").contains(&"509:0".to_owned()),
         "a container with the old number gets the new one"
@@ -36,7 +36,7 @@ fn rules_that_somebody_else_took_away_are_put_back() {
         agent.cgroup.deny("mesos/a", rule.parse().unwrap()).unwrap();
     }
     assert_ne!(agent.open("a"), before);
-    reconcile::repair(&mut agent.state);
+    agent.job(reconcile::repair);
     let mut after = agent.open("a");
     after.sort();
     let mut before = before;
@@ -49,7 +49,7 @@ fn looking_at_sound_rules_writes_nothing() {
     let mut agent = FakeAgent::with_gpus(2);
     agent.launch("a", 1.0).unwrap();
     let writes = agent.cgroup.writes().len();
-    reconcile::repair(&mut agent.state);
+    agent.job(reconcile::repair);
     assert_eq!(agent.cgroup.writes().len(), writes);
 }
 
@@ -87,7 +87,7 @@ fn containers_whose_gpus_changed_minors_in_a_running_agent_never_share_one() {
         report.gpus[0].minor = 1;
         report.gpus[1].minor = 0;
     });
-    reconcile::repair(&mut agent.state);
+    agent.job(reconcile::repair);
     assert_eq!((agent.open_gpus("a"), agent.open_gpus("b")), (vec![1], vec![0]));
 }
 
@@ -99,6 +99,6 @@ fn a_rule_that_somebody_else_added_is_withdrawn() {
         .cgroup
         .allow("mesos/a", "c 195:1 rw".parse().unwrap())
         .unwrap();
-    reconcile::repair(&mut agent.state);
+    agent.job(reconcile::repair);
     assert_eq!(agent.open_gpus("a"), [0]);
 }

@@ -16,8 +16,7 @@ use support::nvml::{Answer, nvml_gpu, survey};
 
 /// One look at the GPUs.
 fn look(agent: &mut FakeAgent) {
-    health::watch(&mut agent.state);
-    agent.settle();
+    agent.job(health::watch);
 }
 
 fn advertised(count: u8) -> Vec<UnitId> {

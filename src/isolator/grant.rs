@@ -11,8 +11,15 @@ use crate::error::Error;
 use crate::isolator::{devices, guest, unified_memory};
 
 /// Gives a container `more` GPUs: those that it is to hold now or when enough of those that are being released are free, and
-/// the revocable ones when it has the others. `then` runs exactly once; on a failure the container has what it had.
-pub(super) fn give(state: &mut State, container: &ContainerId, more: Wanted, then: Then) {
+/// the revocable ones when it has the others. `then` runs exactly once; on a failure the container has what it had. `first`
+/// runs before the kernel is told, when it is known by then which GPUs they are: what it starts elsewhere is done meanwhile.
+pub(super) fn give(
+    state: &mut State,
+    container: &ContainerId,
+    more: Wanted,
+    first: impl FnOnce(&mut State, &[UnitId]) + Send + 'static,
+    then: Then,
+) {
     if more.is_none() {
         return then(state, Ok(Vec::new()));
     }
@@ -28,6 +35,9 @@ pub(super) fn give(state: &mut State, container: &ContainerId, more: Wanted, the
         Ok(units) => unified_memory::ensure(
             state,
             Box::new(move |state, nodes| {
+                if nodes.is_ok() && more.revocable == 0 {
+                    first(state, &units);
+                }
                 let granted = nodes.and_then(|()| grant(state, &id, &units, more.revocable));
                 if granted.is_err() {
                     take_back(state, &id, &units);

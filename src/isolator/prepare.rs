@@ -10,11 +10,13 @@ use crate::domain::mount::Mount;
 use crate::domain::request::Wanted;
 use crate::domain::words::listed;
 use crate::error::Error;
+use crate::isolator::fitting::Fitting;
 use crate::isolator::image::Fitted;
-use crate::isolator::{children, grant, guest, image, observe};
+use crate::isolator::{children, grant, guest, observe};
 use crate::wire::container::ExecutorInfo;
 use crate::wire::resource::gpu_shares;
 use crate::wire::{ContainerConfig, ContainerLaunchInfo, ContainerMountInfo, Environment, Resource};
+use std::sync::Arc;
 
 /// What Mesos is to add to the launch; none for nothing.
 pub type Launch = Option<ContainerLaunchInfo>;
@@ -43,14 +45,18 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
     state.containers.entry(container.clone()).or_default().executor = executor;
     if container.is_nested() {
         let given = children::prepare(state, container, &config, wanted);
-        return launch(state, container, &config, given, reply);
+        return launch(state, container, &config, &Fitting::default(), given, reply);
     }
     if observe::is_on(state) {
         // Mesos's own isolator fits images itself.
         let units = observe::look(state, container);
         return reply.answer(units.map(|units| Some(Told::of(&units, &[], &config).with(Fitted::default()))));
     }
-    let id = container.clone();
+    let (id, config, fitting) = (container.clone(), Arc::new(config), Fitting::default());
+    let first = {
+        let (id, config, fitting) = (id.clone(), Arc::clone(&config), fitting.clone());
+        move |state: &mut State, units: &[UnitId]| fitting.begin(state, &id, &config, units)
+    };
     let then = move |state: &mut State, given: Result<Vec<UnitId>, Error>| {
         match &given {
             Ok(units) if units.is_empty() => {}
@@ -59,9 +65,9 @@ pub fn prepare(state: &mut State, container: &ContainerId, config: ContainerConf
             Err(_) => drop(state.containers.remove(&id)),
         }
         let given = given.and_then(|units| grant::control_nodes(state, &id).map(|()| units));
-        launch(state, &id, &config, given.map(Some), reply);
+        launch(state, &id, &config, &fitting, given.map(Some), reply);
     };
-    grant::give(state, container, wanted, Box::new(then));
+    grant::give(state, container, wanted, first, Box::new(then));
 }
 
 /// Fits the image, where there is one, and answers. Where nothing was given the child inherits its parent's environment.
@@ -69,6 +75,7 @@ fn launch(
     state: &mut State,
     container: &ContainerId,
     config: &ContainerConfig,
+    fitting: &Fitting,
     given: Result<Option<Vec<UnitId>>, Error>,
     reply: Reply<Launch>,
 ) {
@@ -86,13 +93,8 @@ fn launch(
         });
         reply.answer(info);
     };
-    image::fit(
-        state,
-        container,
-        config,
-        given.as_deref().unwrap_or_default(),
-        Box::new(then),
-    );
+    let units = given.as_deref().unwrap_or_default();
+    fitting.wait(state, container, config, units, Box::new(then));
 }
 
 /// Which executor a message describes; none where its framework is not told.

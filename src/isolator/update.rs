@@ -62,7 +62,7 @@ fn change(state: &mut State, container: &ContainerId, resources: &[Resource], re
         let then = move |state: &mut State| done(state, &container, &reply, Ok(()));
         image::show(state, &id, &more, Box::new(then));
     };
-    grant::give(state, container, more, Box::new(then));
+    grant::give(state, container, more, |_, _| {}, Box::new(then));
 }
 
 /// Makes the kernel catch up where this is the first update since the agent started, answers, and goes on with the next

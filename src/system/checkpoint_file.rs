@@ -25,7 +25,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The largest file that is read or written; thousands of containers fit.
 pub const LARGEST: u64 = 16 << 20;
@@ -38,6 +38,8 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub struct CheckpointFile {
     path: PathBuf,
     boot_id: PathBuf,
+    /// What was read there; one process sees one boot.
+    boot: Arc<OnceLock<String>>,
     /// What was saved last; clones are of one file.
     saved: Arc<Mutex<Option<Saved>>>,
 }
@@ -48,6 +50,7 @@ impl CheckpointFile {
         Self {
             path,
             boot_id: PathBuf::from(BOOT_ID),
+            boot: Arc::default(),
             saved: Arc::default(),
         }
     }
@@ -199,8 +202,11 @@ impl Checkpoint for CheckpointFile {
 
     /// Empty where it cannot be read; that is the id of no boot.
     fn boot_id(&self) -> String {
+        if let Some(known) = self.boot.get() {
+            return known.clone();
+        }
         match fs::read_to_string(&self.boot_id) {
-            Ok(id) => id.trim().to_owned(),
+            Ok(id) => self.boot.get_or_init(|| id.trim().to_owned()).clone(),
             Err(error) => {
                 log::warn!(
                     "cannot tell which boot this is from {}: {error}",

@@ -8,8 +8,10 @@ mod text;
 
 use crate::ports::driver_proc::{DriverProc, ProcGpu, ProcReport};
 use crate::system::gpu_identity::{self, Identity, shown};
+use nix::libc::O_NONBLOCK;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where the driver puts its tree.
@@ -117,11 +119,14 @@ impl DriverProc for ProcDriver {
 
 /// Reads at most [`LONGEST_FILE`] of a regular file; anything else could block the reader for ever.
 fn read_text(path: &Path) -> io::Result<String> {
-    if !fs::metadata(path)?.is_file() {
+    // O_NONBLOCK: a named pipe without a writer would hold the agent thread.
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     // Such files have no size to tell; with room for one of the usual length it is read at once.
     let mut bytes = Vec::with_capacity(USUAL_FILE);
-    File::open(path)?.take(LONGEST_FILE).read_to_end(&mut bytes)?;
+    file.take(LONGEST_FILE).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -164,16 +164,17 @@ impl FakeAgent {
             // Who asked may not care any more.
             let _ = tell.send(answer);
         });
-        // As a job of its own. A panic in it is the agent's end, which the story tells of.
+        self.job(|state| verb(state, reply));
+        told
+    }
+
+    /// Runs a job as the agent thread does, and what it posts. A panic in it is the agent's end, which the story tells of.
+    pub fn job(&mut self, job: impl FnOnce(&mut State)) {
         let mut end = Ok(());
-        self.state
-            .guarded("a verb", |state| {
-                end = catch_unwind(AssertUnwindSafe(|| verb(state, reply)));
-            })
-            .unwrap();
+        let run = |state: &mut State| end = catch_unwind(AssertUnwindSafe(|| job(state)));
+        self.state.guarded("a job", run).unwrap();
         end.unwrap_or_else(|panic| resume_unwind(panic));
         self.settle();
-        told
     }
 
     /// Makes the container's devices cgroup, as Mesos's own isolator does before ours.

@@ -46,6 +46,8 @@ struct Inner {
     shown: Vec<(u32, Vec<NodeWant>)>,
     ended: Vec<String>,
     refusal: Option<String>,
+    holds: bool,
+    held: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 /// Images. Clones are the same.
@@ -56,6 +58,23 @@ impl FakeImages {
     /// From now on nothing can be fitted, for this reason.
     pub fn refuse(&self, why: &str) {
         self.0.lock().unwrap().refusal = Some(why.to_owned());
+    }
+
+    /// From now on a fit takes until [`Self::go_on`].
+    pub fn hold(&self) {
+        self.0.lock().unwrap().holds = true;
+    }
+
+    /// Ends [`Self::hold`].
+    pub fn go_on(&self) {
+        let held = {
+            let mut inner = self.0.lock().unwrap();
+            inner.holds = false;
+            std::mem::take(&mut inner.held)
+        };
+        for answer in held {
+            answer();
+        }
     }
 
     /// What was wanted so far.
@@ -105,7 +124,11 @@ impl Images for FakeImages {
         let answer = {
             let mut inner = self.0.lock().unwrap();
             inner.wanted.push(want.clone());
-            inner.refusal.clone().map_or_else(|| Ok(outfit(&want)), Err)
+            let answer = inner.refusal.clone().map_or_else(|| Ok(outfit(&want)), Err);
+            if inner.holds {
+                return inner.held.push(Box::new(move || done(answer)));
+            }
+            answer
         };
         done(answer);
     }

@@ -4,7 +4,7 @@
 use crate::system::replaced_file::remove;
 use nix::libc::{O_CLOEXEC, O_NOFOLLOW};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -23,14 +23,19 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
 /// Writes a file that must be new: what a crash left there is taken away first, and a link, a pipe or another name of a
 /// file that somebody put there gets nothing.
 pub(super) fn write_new(path: &Path, text: &[u8]) -> io::Result<File> {
-    remove(path)?;
     let mut options = OpenOptions::new();
     options
         .write(true)
         .create_new(true)
         .mode(0o600)
         .custom_flags(O_NOFOLLOW | O_CLOEXEC);
-    let mut file = options.open(path)?;
+    let mut file = match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            remove(path)?;
+            options.open(path)?
+        }
+        opened => opened?,
+    };
     file.write_all(text)?;
     Ok(file)
 }
