@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lines of the v1 `devices` controller, as data.
 
-use crate::domain::device::DeviceNumber;
+use crate::domain::device::{DeviceNumber, NVIDIA_MAJOR};
 use std::fmt;
 use std::str::FromStr;
 
@@ -117,6 +117,15 @@ impl DeviceRule {
             }
             _ => None,
         }
+    }
+
+    /// Whether the rule opens every GPU there is.
+    pub fn opens_all_gpus(&self) -> bool {
+        let opens = self.access.read || self.access.write;
+        opens
+            && self.kind != NodeKind::Block
+            && self.minor == Number::Any
+            && self.major.covers(Number::Is(NVIDIA_MAJOR))
     }
 }
 

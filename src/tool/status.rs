@@ -9,8 +9,6 @@ pub use judge::judge;
 pub use show::{json, text};
 
 use crate::domain::container::ContainerId;
-use crate::domain::device::NVIDIA_MAJOR;
-use crate::domain::device_rules::{DeviceRule, NodeKind, Number};
 use crate::domain::gpu::{Unit, UnitId};
 use crate::domain::record::Record;
 use crate::tool::finding::{Rule, Severity};
@@ -71,15 +69,6 @@ rules! {
     Warning HELD_GPU_GONE "held-gpu-gone": "a container holds a GPU that is not on this machine";
     Error ALL_GPUS_OPEN "all-gpus-open": "a container can open every GPU, by a rule for all numbers";
     Warning FOREIGN_PROCESS "foreign-process": "a process computes on a GPU that is not its container's";
-}
-
-/// Whether a rule opens every GPU there is.
-pub fn opens_all_gpus(rule: &DeviceRule) -> bool {
-    let opens = rule.access.read || rule.access.write;
-    opens
-        && rule.kind != NodeKind::Block
-        && rule.minor == Number::Any
-        && rule.major.covers(Number::Is(NVIDIA_MAJOR))
 }
 
 impl Witnesses {

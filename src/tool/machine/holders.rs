@@ -14,7 +14,6 @@ use crate::ports::device_cgroup::{DeviceCgroup, ProcessCgroups};
 use crate::system::cgroup_v1::DevicesHierarchy;
 use crate::system::checkpoint_file::CheckpointFile;
 use crate::system::dev_nodes::DevDir;
-use crate::tool::status::opens_all_gpus;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -99,7 +98,7 @@ pub fn granted(config: &Config, gpus: &Gpus) -> Result<Vec<Granted>, String> {
             .filter(|(_, devices)| devices.iter().all(|device| open.contains(device)));
         all.push(Granted {
             units: units.map(|(id, _)| id.clone()).collect(),
-            opens_all: rules.iter().copied().find(opens_all_gpus),
+            opens_all: rules.iter().copied().find(DeviceRule::opens_all_gpus),
             container,
         });
     }
