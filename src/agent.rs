@@ -22,6 +22,7 @@ pub mod sampling;
 pub mod settings;
 pub mod state;
 pub mod timers;
+pub mod told;
 pub mod waiting;
 
 use crate::agent::calls::Calls;

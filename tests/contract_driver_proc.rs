@@ -47,6 +47,15 @@ fn contract(driver: &dyn DriverProc, say: &dyn Fn(Option<&str>, &[ProcGpu])) {
         [gpus[1].clone(), gpus[2].clone(), gpus[0].clone()],
         "GPUs come by PCI address"
     );
+    for gpu in &gpus {
+        assert_eq!(
+            driver.gpu(gpu.pci).as_ref(),
+            Some(gpu),
+            "one is told as among all"
+        );
+    }
+    assert_eq!(driver.gpu(proc_gpu(9).pci), None);
+    assert_eq!(driver.version(), report.driver_version);
 
     say(None, &gpus[..1]);
     let report = driver.read();

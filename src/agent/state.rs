@@ -15,6 +15,7 @@ use crate::agent::reply::Reply;
 use crate::agent::sampling::{Estimation, Readings};
 use crate::agent::settings::{ImageSettings, Patience, Settings};
 use crate::agent::timers::Timers;
+use crate::agent::told::Told;
 use crate::agent::waiting::Queue;
 use crate::config::Mode;
 use crate::domain::container::{ContainerId, Executor};
@@ -25,8 +26,6 @@ use crate::domain::ledger::Ledger;
 use crate::domain::record::{Advertised, Record};
 use crate::domain::request::Wanted;
 use crate::error::Error;
-use crate::ports::driver_proc::ProcReport;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -105,7 +104,7 @@ pub struct State {
     timers: Timers,
     poison: Option<String>,
     /// What the driver's tree said in this job.
-    told: OnceCell<ProcReport>,
+    pub(super) told: Told,
     /// What was written down last.
     written: Option<Record>,
 }
@@ -147,7 +146,7 @@ impl State {
             published: Published::default(),
             timers: Timers::default(),
             poison: None,
-            told: OnceCell::new(),
+            told: Told::default(),
             written: None,
         }
     }
@@ -158,7 +157,7 @@ impl State {
     /// # Errors
     /// The panic's text, with the entry in which it happened.
     pub fn guarded(&mut self, entry: &'static str, job: impl FnOnce(&mut State)) -> Result<(), Error> {
-        self.told.take();
+        self.told = Told::default();
         catch_unwind(AssertUnwindSafe(|| job(self))).map_err(|panic| {
             let reason = format!("{entry} panicked: {}", panic_text(panic.as_ref()));
             log::error!("{reason}");
@@ -191,12 +190,6 @@ impl State {
         while let Some(job) = self.timers.take_due(now) {
             job(self);
         }
-    }
-
-    /// What the driver's tree says. It is as many files as the machine has GPUs, so it is read at most once in a job; and
-    /// what it says can change while the agent runs, so the next job reads it again.
-    pub fn driver(&self) -> &ProcReport {
-        self.told.get_or_init(|| self.machine.driver.read())
     }
 
     /// Notes that a verb panicked, so that the books may be wrong. From here on no GPU is handed out; containers without

@@ -11,7 +11,6 @@ use crate::domain::gpu::{Unit, UnitId, UnitKind};
 use crate::error::Error;
 use crate::ports::dev_nodes::NodeState;
 use crate::ports::device_cgroup::DeviceCgroup;
-use crate::ports::driver_proc::ProcReport;
 use crate::ports::images::NodeWant;
 
 /// Lets the cgroup open these units and, with them, the control nodes. All or nothing: what was granted is taken back
@@ -158,30 +157,30 @@ fn unit_nodes(state: &State, id: &UnitId) -> Result<Vec<NodeWant>, Error> {
         .inventory
         .get(id)
         .ok_or_else(|| Error::defect(format!("{id} is not a unit of this agent")))?;
-    nodes_of(state.driver(), unit)?
+    nodes_of(state, unit)?
         .iter()
         .map(|node| node_at(state, node))
         .collect()
 }
 
 /// The driver's own word where it lists its GPUs, else what NVML told at the start.
-fn nodes_of(report: &ProcReport, unit: &Unit) -> Result<Vec<String>, Error> {
-    let now = report.gpus.iter().find(|gpu| &gpu.uuid == unit.gpu_id());
-    if now.is_none() && !report.gpus.is_empty() {
+fn nodes_of(state: &State, unit: &Unit) -> Result<Vec<String>, Error> {
+    let now = state.gpu_now(unit);
+    if now.is_none() && !state.driver().gpus.is_empty() {
         return Err(Error::machine(format!(
             "the driver no longer lists {} at {}",
             unit.gpu_id(),
             unit.pci
         )));
     }
-    let mut nodes = vec![gpu_node(now.map_or(unit.minor, |gpu| gpu.minor))];
+    let mut nodes = vec![gpu_node(now.as_ref().map_or(unit.minor, |gpu| gpu.minor))];
     if let UnitKind::Mig {
         gpu_instance,
         compute_instance,
         ..
     } = unit.kind
     {
-        let accesses = now.map(|gpu| gpu.mig.as_slice()).unwrap_or_default();
+        let accesses = now.as_ref().map(|gpu| gpu.mig.as_slice()).unwrap_or_default();
         for wanted in [None, Some(compute_instance)] {
             let access = accesses
                 .iter()

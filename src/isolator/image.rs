@@ -134,7 +134,7 @@ fn want(
     } else {
         Vec::new()
     };
-    let version = state.driver().driver_version.clone();
+    let version = state.driver_version();
     let version = version.or_else(|| state.inventory.driver_version.clone());
     if has_gpus && state.images.requirements {
         check_requirements(state, container, units, wishes, version.as_deref())?;

@@ -46,4 +46,15 @@ pub struct ProcReport {
 pub trait DriverProc: Send {
     /// Reads the tree; an absent one is an empty report. Never blocks on NVML.
     fn read(&self) -> ProcReport;
+
+    /// The loaded kernel module's version, as in [`ProcReport`], at the cost of one file.
+    fn version(&self) -> Option<String> {
+        self.read().driver_version
+    }
+
+    /// The GPU at one address, at the cost of its own files; none when it is not listed or cannot be used. That no other GPU
+    /// claims to be the same is only known to who reads all.
+    fn gpu(&self, pci: PciAddress) -> Option<ProcGpu> {
+        self.read().gpus.into_iter().find(|gpu| gpu.pci == pci)
+    }
 }

@@ -6,6 +6,7 @@
 mod mig;
 mod text;
 
+use crate::domain::gpu::PciAddress;
 use crate::ports::driver_proc::{DriverProc, ProcGpu, ProcReport};
 use crate::system::gpu_identity::{self, Identity, shown};
 use nix::libc::O_NONBLOCK;
@@ -91,6 +92,14 @@ impl Default for ProcDriver {
 }
 
 impl DriverProc for ProcDriver {
+    fn version(&self) -> Option<String> {
+        self.version(&mut Vec::new())
+    }
+
+    fn gpu(&self, pci: PciAddress) -> Option<ProcGpu> {
+        self.gpu(&pci.to_string()).ok().filter(|gpu| gpu.pci == pci)
+    }
+
     fn read(&self) -> ProcReport {
         let mut problems = Vec::new();
         let driver_version = self.version(&mut problems);

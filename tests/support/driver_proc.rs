@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The driver's tree without a driver: stories set what it says and change it while the agent runs.
 
-use mesos_gpu::domain::gpu::UnitId;
+use mesos_gpu::domain::gpu::{PciAddress, UnitId};
 use mesos_gpu::ports::driver_proc::{DriverProc, ProcGpu, ProcReport};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 pub struct FakeDriverProc {
     said: Arc<Mutex<ProcReport>>,
     reads: Arc<AtomicUsize>,
+    looks: Arc<AtomicUsize>,
 }
 
 impl FakeDriverProc {
@@ -35,9 +36,14 @@ impl FakeDriverProc {
         *self.said.lock().unwrap() = report;
     }
 
-    /// How often it was read since this was asked last.
-    pub fn take_reads(&self) -> usize {
-        self.reads.swap(0, Ordering::Relaxed)
+    /// How often it was read, and single GPUs of it, since this was asked last.
+    pub fn take_reads(&self) -> (usize, usize) {
+        let take = |count: &AtomicUsize| count.swap(0, Ordering::Relaxed);
+        (take(&self.reads), take(&self.looks))
+    }
+
+    fn said(&self) -> ProcReport {
+        self.said.lock().unwrap().clone()
     }
 
     /// Changes what the tree says.
@@ -59,9 +65,18 @@ pub fn proc_gpu(n: u8) -> ProcGpu {
 }
 
 impl DriverProc for FakeDriverProc {
+    fn version(&self) -> Option<String> {
+        self.said().driver_version
+    }
+
+    fn gpu(&self, pci: PciAddress) -> Option<ProcGpu> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        self.said().gpus.into_iter().find(|gpu| gpu.pci == pci)
+    }
+
     fn read(&self) -> ProcReport {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        let mut report = self.said.lock().unwrap().clone();
+        let mut report = self.said();
         let all = report.gpus.clone();
         report.gpus.retain(|gpu| {
             let same =
