@@ -2,8 +2,10 @@
 //! The checkpoint as one file: what the agent's books were is known after a crash, and is whole or not there.
 //!
 //! A new state is written beside the old one and then put in its place: whatever kills the agent, the next one finds the
-//! old or the new state, whole; the other may be left beside it, where nobody reads it and the next save takes it away.
-//! What stands at the path and cannot be read is evidence, so it is moved aside and never overwritten. The path may hold anything, and nothing that stands there makes the agent wait.
+//! old or the new state, whole. The other is left beside it, where nobody reads it; the next state is written over it, so that
+//! two files take turns, unless somebody touched it meanwhile.
+//! What stands at the path and cannot be read is evidence, so it is moved aside and never overwritten. The path may hold
+//! anything, and nothing that stands there makes the agent wait.
 //!
 //! A machine that stops is another matter, as what is not forced to the disk may be lost or cut short then. But who held
 //! what is worth nothing in the next boot; only what was advertised is. So a launch waits for no disk: the file is forced to
@@ -16,7 +18,7 @@ mod format;
 use crate::domain::record::Record;
 use crate::ports::checkpoint::{Checkpoint, Loaded};
 use crate::system::file_state::FileState;
-use crate::system::replaced_file::put_in_place;
+use crate::system::replaced_file::exchange_or_rename;
 use durable::Saved;
 use files::folder_of;
 use nix::libc::{ELOOP, O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK};
@@ -172,8 +174,10 @@ impl Checkpoint for CheckpointFile {
         if !is_ours {
             files::make_folder(self.folder()).map_err(|why| failed("make folder", self.folder(), &why))?;
         }
-        let file = files::write_new(&written, &text).map_err(|why| failed("write", &written, &why))?;
-        let durable = is_ours && last.is_some_and(|last| last.is_durable_for(record));
+        let spare = last.as_ref().and_then(|last| last.spare.as_ref());
+        let file = files::write(&written, spare, &text).map_err(|why| failed("write", &written, &why))?;
+        let last = last.filter(|_| is_ours);
+        let durable = last.as_ref().is_some_and(|last| last.is_durable_for(record));
         if !durable {
             file.sync_all()
                 .map_err(|why| failed("force to the disk", &written, &why))?;
@@ -186,17 +190,18 @@ impl Checkpoint for CheckpointFile {
         }
         let kept = durable || self.keep_durable(&written);
         // What is on the disk already, and what may stand over anything, is renamed in one step.
-        let moved = match durable {
-            true => put_in_place(&written, &self.path),
-            false => fs::rename(&written, &self.path),
+        let left = match durable {
+            true => exchange_or_rename(&written, &self.path),
+            false => fs::rename(&written, &self.path).map(|()| false),
         };
-        moved.map_err(|why| failed("rename", &written, &why))?;
+        let left = left.map_err(|why| failed("rename", &written, &why))?;
         if !durable {
             File::open(self.folder())
                 .and_then(|folder| folder.sync_all())
                 .map_err(|why| failed("force to the disk folder", self.folder(), &why))?;
         }
-        *saved = Some(Saved::new(state, record, kept));
+        let spare = last.filter(|_| left).map(|last| last.state);
+        *saved = Some(Saved::new(state, spare, record, kept));
         Ok(())
     }
 

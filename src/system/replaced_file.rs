@@ -20,7 +20,8 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     put_in_place(&unfinished, path)
 }
 
-/// Puts a file in the place of another, which goes. Whatever ends this process, one of the two is there, whole.
+/// Puts a file in the place of another, which goes. Whatever ends this process, one of the two is there, whole. What is no
+/// file keeps its place, as with a rename.
 ///
 /// The two change places first: of a file that is renamed over another, ext4 begins to write what it holds to the disk, which
 /// takes longer than all the rest together and now and then waits for others' writing. So this is for a file that may be lost
@@ -30,15 +31,30 @@ pub(super) fn put_in_place(new: &Path, old: &Path) -> io::Result<()> {
 }
 
 fn put_by(exchange: impl Fn(&Path, &Path) -> io::Result<()>, new: &Path, old: &Path) -> io::Result<()> {
-    if exchange(new, old).is_err() {
-        return fs::rename(new, old);
+    if !exchange_by(&exchange, new, old)? {
+        return Ok(());
     }
-    // What cannot be taken away is no file; as with a rename it keeps its place then.
     remove(new).inspect_err(|_| {
         if let Err(error) = exchange(new, old) {
             log::warn!("cannot put {} back to {}: {error}", new.display(), old.display());
         }
     })
+}
+
+/// The same, and the other is left where the new one was, if it could be: whether it was.
+pub(super) fn exchange_or_rename(new: &Path, old: &Path) -> io::Result<bool> {
+    exchange_by(exchange, new, old)
+}
+
+fn exchange_by(
+    exchange: impl Fn(&Path, &Path) -> io::Result<()>,
+    new: &Path,
+    old: &Path,
+) -> io::Result<bool> {
+    match exchange(new, old) {
+        Ok(()) => Ok(true),
+        Err(_) => fs::rename(new, old).map(|()| false),
+    }
 }
 
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {

@@ -16,7 +16,9 @@ const END: &str = ".durable";
 #[derive(Debug)]
 pub(super) struct Saved {
     /// The file, to know it again.
-    state: FileState,
+    pub state: FileState,
+    /// The one before, where it was left beside it to be written over.
+    pub spare: Option<FileState>,
     /// Whether a file with the same of these two is on the disk, and has a second name.
     durable: bool,
     boot_id: String,
@@ -24,9 +26,10 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    pub fn new(state: FileState, record: &Record, durable: bool) -> Self {
+    pub fn new(state: FileState, spare: Option<FileState>, record: &Record, durable: bool) -> Self {
         Self {
             state,
+            spare,
             durable,
             boot_id: record.boot_id.clone(),
             advertised: record.advertised.clone(),
