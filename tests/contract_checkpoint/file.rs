@@ -65,7 +65,7 @@ fn books(number: usize) -> Record {
 }
 
 #[test]
-fn what_a_kill_leaves_between_the_exchange_and_the_removal_is_passed_over_and_cleared() {
+fn what_an_agent_leaves_beside_the_file_is_passed_over_by_the_next_and_cleared() {
     let room = Room::new();
     let file = room.file();
     file.save(&books(1)).unwrap();
@@ -81,8 +81,15 @@ fn what_a_kill_leaves_between_the_exchange_and_the_removal_is_passed_over_and_cl
     assert_eq!(next.load(), Loaded::Present(books(2)));
     assert_eq!(fs::read(room.beside(".durable")).unwrap(), old);
     next.save(&books(3)).unwrap();
+    assert_eq!(room.names(), ["books.json", "books.json.durable"]);
     next.save(&books(4)).unwrap();
-    assert_eq!(room.file().load(), Loaded::Present(books(4)));
+    next.save(&books(5)).unwrap();
+    assert_eq!(room.file().load(), Loaded::Present(books(5)));
+    assert_eq!(
+        room.names(),
+        ["books.json", "books.json.durable", "books.json.tmp"],
+        "two files take turns, and nothing else is left over"
+    );
 }
 
 #[test]
