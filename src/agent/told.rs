@@ -13,7 +13,6 @@ use std::cell::{OnceCell, RefCell};
 pub struct Told {
     all: OnceCell<ProcReport>,
     gpus: RefCell<Vec<ProcGpu>>,
-    version: OnceCell<Option<String>>,
 }
 
 impl State {
@@ -26,11 +25,7 @@ impl State {
     pub fn driver_version(&self) -> Option<String> {
         match self.told.all.get() {
             Some(all) => all.driver_version.clone(),
-            None => self
-                .told
-                .version
-                .get_or_init(|| self.machine.driver.version())
-                .clone(),
+            None => self.machine.driver.version(),
         }
     }
 

@@ -35,7 +35,7 @@ impl ProcDriver {
         Self { dir: proc_dir }
     }
 
-    fn version(&self, problems: &mut Vec<String>) -> Option<String> {
+    fn version_or_problem(&self, problems: &mut Vec<String>) -> Option<String> {
         let path = self.dir.join("version");
         match read_text(&path) {
             Ok(text) => {
@@ -74,7 +74,7 @@ impl ProcDriver {
         names
     }
 
-    fn gpu(&self, name: &str) -> Result<ProcGpu, String> {
+    fn entry(&self, name: &str) -> Result<ProcGpu, String> {
         let path = self.dir.join("gpus").join(name).join("information");
         let text = read_text(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let gpu = text::gpu(name, &text)?;
@@ -93,19 +93,19 @@ impl Default for ProcDriver {
 
 impl DriverProc for ProcDriver {
     fn version(&self) -> Option<String> {
-        self.version(&mut Vec::new())
+        self.version_or_problem(&mut Vec::new())
     }
 
     fn gpu(&self, pci: PciAddress) -> Option<ProcGpu> {
-        self.gpu(&pci.to_string()).ok().filter(|gpu| gpu.pci == pci)
+        self.entry(&pci.to_string()).ok().filter(|gpu| gpu.pci == pci)
     }
 
     fn read(&self) -> ProcReport {
         let mut problems = Vec::new();
-        let driver_version = self.version(&mut problems);
+        let driver_version = self.version_or_problem(&mut problems);
         let mut gpus = Vec::new();
         for name in self.entries(&mut problems) {
-            match self.gpu(&name) {
+            match self.entry(&name) {
                 Ok(gpu) => gpus.push(gpu),
                 Err(problem) => problems.push(format!("GPU at {} is set aside: {problem}", shown(&name))),
             }

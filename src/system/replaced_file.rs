@@ -26,7 +26,7 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// The two change places first: of a file that is renamed over another, ext4 begins to write what it holds to the disk, which
 /// takes longer than all the rest together and now and then waits for others' writing. So this is for a file that may be lost
 /// with the machine. File systems that cannot exchange rename.
-pub(super) fn put_in_place(new: &Path, old: &Path) -> io::Result<()> {
+fn put_in_place(new: &Path, old: &Path) -> io::Result<()> {
     put_by(exchange, new, old)
 }
 
