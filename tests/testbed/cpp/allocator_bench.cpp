@@ -213,6 +213,7 @@ private:
     const Clock::time_point begin = last_ = Clock::now();
     allocator_->reviveOffers(frameworks_[number], {});
     settle();
+    tidy();
     const Clock::time_point end = Clock::now();
     const double used = cpu_of_mesos() - cpu;
     const testbed_Cycle cycle{microseconds(begin, last_), microseconds(begin, end), used, callbacks_, offered_};
@@ -237,10 +238,17 @@ private:
       allocator_->recoverResources(&offer->framework, &offer->agent, offer->resources, none, false);
     }
     settle();
-    // The next line of Mesos's log, which takes a large piece of memory, makes the C library put all small pieces in order
-    // that were freed until then: milliseconds, which belong to what was given back and not to the next cycle. A request
-    // is logged, and nothing else is done with it.
-    allocator_->requestResources(frameworks_.front(), {});
+    tidy();
+  }
+
+  // A line of Mesos's log takes a large piece of memory, which makes the C library put all small pieces in order that were
+  // freed until then: milliseconds, which belong to whatever freed them and not to what logs next. A request is logged,
+  // and nothing else is done with it; one is not always enough.
+  void tidy()
+  {
+    for (int line = 0; line < 12; ++line) {
+      allocator_->requestResources(frameworks_.front(), {});
+    }
     settle();
   }
 

@@ -18,7 +18,7 @@ use testbed::{Error, Testbed};
 
 const FRAMEWORKS: usize = 100;
 const CYCLES: usize = 10;
-const WARM_UP: usize = 3;
+const WARM_UP: usize = 10;
 const LOOKS: usize = 500;
 /// The library without symbols, in mebibytes.
 const MOST_MEBIBYTES: f64 = 4.0;

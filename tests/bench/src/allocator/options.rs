@@ -34,7 +34,7 @@ impl Options {
             agents: vec![1_000, 10_000],
             frameworks: 100,
             cycles: 20,
-            warm_up: 3,
+            warm_up: 10,
             rounds: 5,
             variants: Variant::ALL.to_vec(),
             json: None,
