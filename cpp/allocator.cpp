@@ -96,38 +96,38 @@ public:
   {
     failures.caught("allocator.framework_added", [&] {
       const auto suppressed = textsOf(options.suppressedRoles);
-      core->framework_added(sliceOf(bytesOf(id)), sliceOf(bytesOf(info)), suppressed, active, sharesOf(used));
+      core->framework_added(id.value(), sliceOf(bytesOf(info)), suppressed, active, sharesOf(used));
     });
     inner->addFramework(id, info, used, active, std::move(options));
   }
 
   void removeFramework(const FrameworkID& id) override
   {
-    revivals->forget(bytesOf(id));
+    revivals->forget(id.value());
     inner->removeFramework(id);
-    failures.caught("allocator.framework_removed", [&] { core->framework_removed(sliceOf(bytesOf(id))); });
+    failures.caught("allocator.framework_removed", [&] { core->framework_removed(id.value()); });
   }
 
   void activateFramework(const FrameworkID& id) override
   {
-    failures.caught("allocator.framework_active", [&] { core->framework_active(sliceOf(bytesOf(id)), true); });
+    failures.caught("allocator.framework_active", [&] { core->framework_active(id.value(), true); });
     inner->activateFramework(id);
   }
 
   // What it was refused ends with this in any case.
   void deactivateFramework(const FrameworkID& id) override
   {
-    revivals->flush(bytesOf(id));
+    revivals->flush(id.value());
     inner->deactivateFramework(id);
-    failures.caught("allocator.framework_active", [&] { core->framework_active(sliceOf(bytesOf(id)), false); });
+    failures.caught("allocator.framework_active", [&] { core->framework_active(id.value(), false); });
   }
 
   void updateFramework(const FrameworkID& id, const FrameworkInfo& info, FrameworkOptions&& options) override
   {
-    revivals->flush(bytesOf(id));
+    revivals->flush(id.value());
     failures.caught("allocator.framework_updated", [&] {
       const auto suppressed = textsOf(options.suppressedRoles);
-      core->framework_updated(sliceOf(bytesOf(id)), sliceOf(bytesOf(info)), suppressed);
+      core->framework_updated(id.value(), sliceOf(bytesOf(info)), suppressed);
     });
     inner->updateFramework(id, info, std::move(options));
   }
@@ -141,15 +141,15 @@ public:
   {
     failures.caught("allocator.agent_added", [&] {
       const auto resources = allBytesOf<Resource>(total);
-      core->agent_added(sliceOf(bytesOf(id)), sliceOf(bytesOf(info)), resources, sharesOf(used));
+      core->agent_added(id.value(), sliceOf(bytesOf(info)), resources, sharesOf(used));
     });
     inner->addSlave(id, info, capabilities, unavailability, total, used);
   }
 
   void removeSlave(const SlaveID& id) override
   {
-    removals.remove(*inner, bytesOf(id), id);
-    failures.caught("allocator.agent_removed", [&] { core->agent_removed(sliceOf(bytesOf(id))); });
+    removals.remove(*inner, id.value(), id);
+    failures.caught("allocator.agent_removed", [&] { core->agent_removed(id.value()); });
   }
 
   void updateSlave(const SlaveID& id,
@@ -159,7 +159,7 @@ public:
   {
     if (total.isSome()) {
       failures.caught("allocator.agent_updated",
-                      [&] { core->agent_updated(sliceOf(bytesOf(id)), allBytesOf<Resource>(total.get())); });
+                      [&] { core->agent_updated(id.value(), allBytesOf<Resource>(total.get())); });
     }
     inner->updateSlave(id, info, total, capabilities);
   }
@@ -169,16 +169,15 @@ public:
                            const hashmap<FrameworkID, Resources>& used) override
   {
     failures.caught("allocator.provider_added",
-                    [&] { core->provider_added(sliceOf(bytesOf(id)), allBytesOf<Resource>(total), sharesOf(used)); });
+                    [&] { core->provider_added(id.value(), allBytesOf<Resource>(total), sharesOf(used)); });
     inner->addResourceProvider(id, total, used);
   }
 
   void transitionOfferedToAllocated(const SlaveID& id, const Resources& resources) override
   {
     failures.caught("allocator.used", [&] {
-      const string agent = bytesOf(id);
-      if (core->watches(sliceOf(agent), true)) {
-        core->used(sliceOf(agent), Row::of<Resource>(resources).messages(), true);
+      if (core->watches(id.value(), true)) {
+        core->used(id.value(), Row::of<Resource>(resources).messages(), true);
       }
     });
     inner->transitionOfferedToAllocated(id, resources);
@@ -191,19 +190,19 @@ public:
                         bool isAllocated) override
   {
     failures.caught("allocator.recovered", [&] {
-      const string agent = bytesOf(id);
-      if (!core->watches(sliceOf(agent), isAllocated)) {
+      const string& agent = id.value();
+      if (!core->watches(agent, isAllocated)) {
         return;
       }
       const Row all = Row::of<Resource>(resources);
       if (isAllocated) {
-        core->used(sliceOf(agent), all.messages(), false);
+        core->used(agent, all.messages(), false);
       }
-      const string owner = bytesOf(framework);
+      const string& owner = framework.value();
       const bool refused = filters.isSome();
       const string refusal = refused ? bytesOf(filters.get()) : "";
-      if (core->returned(sliceOf(owner), sliceOf(agent), refused, sliceOf(refusal))) {
-        core->recovered(sliceOf(owner), sliceOf(agent), all.messages(), refused, sliceOf(refusal));
+      if (core->returned(owner, agent, refused, sliceOf(refusal))) {
+        core->recovered(owner, agent, all.messages(), refused, sliceOf(refusal));
       }
     });
     inner->recoverResources(framework, id, resources, filters, isAllocated);
@@ -211,16 +210,16 @@ public:
 
   void suppressOffers(const FrameworkID& id, const Roles& roles) override
   {
-    revivals->suppress(bytesOf(id), roles);
+    revivals->suppress(id.value(), roles);
     suppress(id, roles);
   }
 
   void reviveOffers(const FrameworkID& id, const Roles& roles) override
   {
-    const string owner = bytesOf(id);
+    const string& owner = id.value();
     bool waits = revivals->joins(owner, roles);
     failures.caught("allocator.revival_waits", [&] {
-      const double seconds = waits ? 0 : core->revival_waits(sliceOf(owner));
+      const double seconds = waits ? 0 : core->revival_waits(owner);
       if (seconds > 0) {
         revivals->keep(owner, id, roles, seconds);
         waits = true;
@@ -240,32 +239,35 @@ public:
 private:
   void suppress(const FrameworkID& id, const Roles& roles)
   {
-    failures.caught("allocator.suppressed", [&] { core->suppressed(sliceOf(bytesOf(id)), textsOf(roles)); });
+    failures.caught("allocator.suppressed", [&] { core->suppressed(id.value(), textsOf(roles)); });
     inner->suppressOffers(id, roles);
   }
 
   void revive(const FrameworkID& id, const Roles& roles)
   {
-    failures.caught("allocator.revived", [&] { core->revived(sliceOf(bytesOf(id)), textsOf(roles)); });
+    failures.caught("allocator.revived", [&] { core->revived(id.value(), textsOf(roles)); });
     inner->reviveOffers(id, roles);
   }
 
   // On the inner allocator's thread. What is withheld is booked as offered there, so it is given back, once. A failure
   // withholds nothing: the framework may then use GPUs that it should not, but no machine lies idle and nothing is lost.
-  void pass(const OfferCallback& offer, const FrameworkID& framework, const Offered& offered)
+  void pass(const OfferCallback& offer, const FrameworkID& framework, const Offered& lent)
   {
-    Split split;
-    if (!failures.caught("allocator.offer", [&] { split = mesos_gpu::split(*core, framework, offered, rows); }) ||
-        split.withheld.empty()) {
+    // A variable of the inner allocator's, made for this call and not looked at after it. To copy what is offered of
+    // thousands of agents, to take something of a tenth of them, would be a large part of what sharing costs.
+    auto& offered = const_cast<Offered&>(lent);
+    if (!failures.caught("allocator.offer", [&] { decide(*core, framework, offered, rows); })) {
+      rows.withheld.clear();
+    }
+    const bool whole = rows.withheld.empty();
+    for (const Withheld& one : rows.withheld) {
+      removals.unlessRemoved(one.id().value(),
+                             [&] { inner->recoverResources(framework, one.id(), one.resources, one.filters, false); });
+      one.takeOutOf(offered);
+    }
+    rows.withheld.clear();
+    if (whole || !offered.empty()) {
       offer(framework, offered);
-      return;
-    }
-    for (const Withheld& one : split.withheld) {
-      removals.unlessRemoved(one.agent,
-                             [&] { inner->recoverResources(framework, one.id, one.resources, one.filters, false); });
-    }
-    if (!split.kept.empty()) {
-      offer(framework, split.kept);
     }
   }
 

@@ -31,6 +31,7 @@ using process::Future;
 static_assert(sizeof(mesos::ContainerID) == 40, "ContainerID");
 static_assert(sizeof(mesos::ContainerStatus) == 72, "ContainerStatus");
 static_assert(sizeof(mesos::Filters) == 32, "Filters");
+static_assert(sizeof(mesos::FrameworkID) == 32, "FrameworkID");
 static_assert(sizeof(mesos::Parameters) == 48, "Parameters");
 static_assert(sizeof(mesos::Quota) == 944, "Quota");
 static_assert(sizeof(mesos::Resource) == 144, "Resource");
@@ -101,12 +102,29 @@ string differs(const char* name)
   return string(name) + " is " + std::to_string(written) + " bytes there and " + std::to_string(sizeof(M)) + " here";
 }
 
+template <typename Id>
+bool readsItsText()
+{
+  Id id;
+  const unsigned char text[] = {0x0a, 3, 'a', 'b', 'c'};
+  return Id().value().empty() && id.ParsePartialFromArray(text, sizeof(text)) && id.value() == "abc";
+}
+
+string idsDiffer()
+{
+  if (!readsItsText<mesos::FrameworkID>() || !readsItsText<mesos::SlaveID>()) {
+    return "an id has its text elsewhere";
+  }
+  return "";
+}
+
 string messagesDiffer()
 {
   for (const string& difference : {
            differs<mesos::ContainerID>("ContainerID"),
            differs<mesos::ContainerStatus>("ContainerStatus"),
            differs<mesos::Filters>("Filters"),
+           differs<mesos::FrameworkID>("FrameworkID"),
            differs<mesos::Parameters>("Parameters"),
            differs<mesos::Resource>("Resource"),
            differs<mesos::ResourceStatistics>("ResourceStatistics"),
@@ -210,7 +228,7 @@ string importsMissing()
 
 string findMismatch()
 {
-  for (string (*check)() : {importsMissing, messagesDiffer, resourcesDiffer, futuresDiffer}) {
+  for (string (*check)() : {importsMissing, messagesDiffer, idsDiffer, resourcesDiffer, futuresDiffer}) {
     const string difference = check();
     if (!difference.empty()) {
       return difference;

@@ -18,8 +18,8 @@
 
 namespace mesos_gpu {
 
-// Messages one behind the other, and where each of them ends: for calls that come for each agent in each cycle, in which
-// a list of lists would cost more than what is asked.
+// Messages, or texts, one behind the other, and where each of them ends: for calls that come for each agent in each
+// cycle, in which a list of lists would cost more than what is asked.
 class Row
 {
 public:
@@ -29,6 +29,12 @@ public:
     if (!message.AppendPartialToString(&all)) {
       throw std::runtime_error("cannot write a message of Mesos as bytes");
     }
+    ends.push_back(all.size());
+  }
+
+  void addText(const std::string& text)
+  {
+    all.append(text);
     ends.push_back(all.size());
   }
 
@@ -55,6 +61,8 @@ public:
     all.clear();
     ends.clear();
   }
+
+  const std::string& bytes() const { return all; }
 
   Messages messages() const { return {sliceOf(all), {ends.data(), ends.size()}}; }
 
@@ -101,7 +109,7 @@ rust::Vec<Share> sharesOf(const Used& used)
 {
   rust::Vec<Share> shares;
   for (const auto& one : used) {
-    shares.push_back({vectorOf(one.first), allBytesOf<mesos::Resource>(one.second)});
+    shares.push_back({one.first.value(), allBytesOf<mesos::Resource>(one.second)});
   }
   return shares;
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offers.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include "messages.hpp"
 
 using std::string;
-using std::vector;
 
 using mesos::Resource;
 using mesos::Resources;
@@ -42,116 +41,99 @@ Option<mesos::Filters> filtersOf(double refuseSeconds)
   return messageOf<mesos::Filters>("Filters", {bytes, sizeof(bytes)});
 }
 
-// The resources that the verdict names, or nothing of them.
-Resources taken(const Resources& offered, const Verdict& verdict)
+// The resources that the parts name, or nothing of them.
+std::unique_ptr<Resources> partsOf(const Resources& offered, const rust::Vec<Part>& parts)
 {
-  if (verdict.all) {
-    return offered;
-  }
-  Resources all;
+  std::unique_ptr<Resources> all(new Resources());
   size_t at = 0;
-  auto part = verdict.parts.begin();
+  auto part = parts.begin();
   for (const Resource& item : offered) {
-    if (part == verdict.parts.end()) {
+    if (part == parts.end()) {
       break;
     }
     if (at++ == part->index) {
       if (part->whole) {
-        all += item;
+        *all += item;
       } else {
-        all += someOf(item, part->amount);
+        *all += someOf(item, part->amount);
       }
       ++part;
     }
   }
-  if (part != verdict.parts.end()) {
+  if (part != parts.end()) {
     throw std::logic_error("a verdict names a resource that is not offered, or not in their order");
   }
   return all;
 }
 
-// Maps cannot be searched here (their hash is Mesos's own), but a copy is walked in the same order as its original.
-void take(Offered& kept, const std::list<Withheld>& withheld, const vector<size_t>& places)
+bool areSame(const rust::Vec<Part>& left, const rust::Vec<Part>& right)
 {
-  auto next = withheld.begin();
-  auto place = places.begin();
-  size_t at = 0;
-  for (auto role = kept.begin(); role != kept.end();) {
-    for (auto agent = role->second.begin(); agent != role->second.end(); ++at) {
-      if (place == places.end() || at != *place) {
-        ++agent;
-        continue;
-      }
-      if (bytesOf(agent->first) != next->agent) {
-        throw std::logic_error("a copied offer is in another order");
-      }
-      if (!next->all) {
-        agent->second -= next->resources;
-      }
-      if (next->all || agent->second.empty()) {
-        agent = role->second.erase(agent);
-      } else {
-        ++agent;
-      }
-      ++next;
-      ++place;
-    }
-    if (role->second.empty()) {
-      role = kept.erase(role);
-    } else {
-      ++role;
-    }
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const Part& one, const Part& other) {
+    return one.index == other.index && one.whole == other.whole && one.amount == other.amount;
+  });
+}
+
+// The resources that the verdict names, of what is in the rows.
+const Resources& taken(const Resources& offered, Verdict& verdict, Rows& rows)
+{
+  if (verdict.all) {
+    return offered;
   }
-  if (next != withheld.end()) {
-    throw std::logic_error("a copied offer is shorter");
+  if (rows.taken == nullptr || rows.before != rows.resources.bytes() || !areSame(rows.parts, verdict.parts)) {
+    rows.taken = nullptr;
+    rows.before = rows.resources.bytes();
+    rows.parts = std::move(verdict.parts);
+    rows.taken = partsOf(offered, rows.parts);
   }
+  return *rows.taken;
 }
 
 } // namespace
 
-Split split(const AllocatorCore& core, const mesos::FrameworkID& framework, const Offered& offered, Rows& rows)
+void Withheld::takeOutOf(Offered& offered) const
 {
-  Split split;
-  const string id = bytesOf(framework);
-  if (!core.looks_at(sliceOf(id))) {
-    return split;
+  if (!all) {
+    agent->second -= resources;
+  }
+  if (all || agent->second.empty()) {
+    role->second.erase(agent);
+  }
+  if (role->second.empty()) {
+    offered.erase(role);
+  }
+}
+
+void decide(const AllocatorCore& core, const mesos::FrameworkID& framework, Offered& offered, Rows& rows)
+{
+  rows.withheld.clear();
+  const string& id = framework.value();
+  if (!core.looks_at(id)) {
+    return;
   }
   rows.agents.clear();
   for (const auto& role : offered) {
     for (const auto& entry : role.second) {
-      rows.agents.add(entry.first);
+      rows.agents.addText(entry.first.value());
     }
   }
-  const rust::Vec<size_t> concerned = core.concerned(sliceOf(id), rows.agents.messages());
-  if (concerned.empty()) {
-    return split;
-  }
-  vector<size_t> places;
+  const rust::Vec<size_t> concerned = core.concerned(id, rows.agents.messages());
   auto next = concerned.begin();
   size_t at = 0;
-  for (const auto& role : offered) {
-    for (const auto& entry : role.second) {
-      const size_t place = at++;
-      if (next == concerned.end() || place != *next) {
+  for (auto role = offered.begin(); role != offered.end() && next != concerned.end(); ++role) {
+    for (auto agent = role->second.begin(); agent != role->second.end() && next != concerned.end(); ++agent) {
+      if (at++ != *next) {
         continue;
       }
       ++next;
-      string agent = bytesOf(entry.first);
       rows.resources.clear();
-      rows.resources.addAll<Resource>(entry.second);
-      const Verdict verdict = core.decide(sliceOf(id), role.first, sliceOf(agent), rows.resources.messages());
+      rows.resources.addAll<Resource>(agent->second);
+      Verdict verdict = core.decide(id, role->first, agent->first.value(), rows.resources.messages());
       if (verdict.all || !verdict.parts.empty()) {
-        split.withheld.push_back({std::move(agent), entry.first, taken(entry.second, verdict),
-                                  filtersOf(verdict.refuse_seconds), verdict.all});
-        places.push_back(place);
+        rows.withheld.emplace_back(role, agent, taken(agent->second, verdict, rows), filtersOf(verdict.refuse_seconds),
+                                   verdict.all);
       }
     }
   }
-  if (!split.withheld.empty()) {
-    split.kept = offered;
-    take(split.kept, split.withheld, places);
-  }
-  return split;
 }
 
 } // namespace mesos_gpu

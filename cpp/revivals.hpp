@@ -43,7 +43,7 @@ public:
     }
   }
 
-  // Whether one of the framework waits already, which this one then becomes part of. `owner` are the bytes of its id.
+  // Whether one of the framework waits already, which this one then becomes part of. `owner` is its id.
   bool joins(const std::string& owner, const Roles& roles)
   {
     std::lock_guard<std::mutex> guard(mutex);
@@ -159,7 +159,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   bool over = false;
-  // By the bytes of their frameworks' ids.
+  // By their frameworks' ids.
   std::map<std::string, Waiting> waiting;
   std::thread thread;
 };

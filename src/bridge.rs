@@ -17,4 +17,5 @@ mod logger;
 mod message;
 mod pieces;
 mod process;
+mod recent;
 mod reply;

@@ -4,21 +4,24 @@
 
 use super::ffi::bridge::{Message, Messages, Share, Verdict};
 use super::guard::guard;
-use super::message::{each, read};
-use super::pieces::{self, id, resources as resources_of, used as used_of};
+use super::message::{each, read, text};
+use super::pieces::{self, resources as resources_of, used as used_of};
 use super::process;
+use super::recent::Recent;
 use crate::error::Error;
 use crate::filter::publisher::{self, Publisher};
 use crate::filter::{Filter, Piece};
 use crate::system::metrics_file::MetricsFile;
 use crate::wire::refusal::Filters;
 use crate::wire::{Resource, SlaveInfo};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What the C++ allocator holds.
 pub(super) struct AllocatorCore {
     filter: Arc<Filter>,
+    /// Of the inner allocator's thread.
+    recent: Mutex<Recent>,
     _publisher: Option<Publisher>,
 }
 
@@ -34,6 +37,7 @@ pub(super) fn create_allocator(parameters: &[u8]) -> Result<Box<AllocatorCore>, 
         };
         Ok(Box::new(AllocatorCore {
             _publisher: file.map(publish).transpose()?,
+            recent: Mutex::default(),
             filter,
         }))
     })
@@ -67,7 +71,7 @@ impl AllocatorCore {
 
     pub(super) fn framework_added(
         &self,
-        framework: &[u8],
+        framework: &str,
         info: &[u8],
         suppressed: Vec<String>,
         active: bool,
@@ -76,60 +80,60 @@ impl AllocatorCore {
         guard("allocator.framework_added", || {
             let used = used_of(&used)?;
             self.filter
-                .framework_added(id(framework)?, info, &suppressed, active, &used);
+                .framework_added(framework, info, &suppressed, active, &used);
             Ok(())
         })
     }
 
     pub(super) fn framework_updated(
         &self,
-        framework: &[u8],
+        framework: &str,
         info: &[u8],
         suppressed: Vec<String>,
     ) -> Result<(), Error> {
         guard("allocator.framework_updated", || {
-            self.filter.framework_updated(id(framework)?, info, &suppressed);
+            self.filter.framework_updated(framework, info, &suppressed);
             Ok(())
         })
     }
 
-    pub(super) fn framework_removed(&self, framework: &[u8]) -> Result<(), Error> {
+    pub(super) fn framework_removed(&self, framework: &str) -> Result<(), Error> {
         guard("allocator.framework_removed", || {
-            self.filter.framework_removed(id(framework)?);
+            self.filter.framework_removed(framework);
             Ok(())
         })
     }
 
-    pub(super) fn framework_active(&self, framework: &[u8], active: bool) -> Result<(), Error> {
+    pub(super) fn framework_active(&self, framework: &str, active: bool) -> Result<(), Error> {
         guard("allocator.framework_active", || {
-            self.filter.framework_active(id(framework)?, active);
+            self.filter.framework_active(framework, active);
             Ok(())
         })
     }
 
-    pub(super) fn suppressed(&self, framework: &[u8], roles: Vec<String>) -> Result<(), Error> {
+    pub(super) fn suppressed(&self, framework: &str, roles: Vec<String>) -> Result<(), Error> {
         guard("allocator.suppressed", || {
-            self.filter.suppressed(id(framework)?, &roles);
+            self.filter.suppressed(framework, &roles);
             Ok(())
         })
     }
 
-    pub(super) fn revival_waits(&self, framework: &[u8]) -> Result<f64, Error> {
+    pub(super) fn revival_waits(&self, framework: &str) -> Result<f64, Error> {
         guard("allocator.revival_waits", || {
-            Ok(self.filter.revival_waits(id(framework)?).as_secs_f64())
+            Ok(self.filter.revival_waits(framework).as_secs_f64())
         })
     }
 
-    pub(super) fn revived(&self, framework: &[u8], roles: Vec<String>) -> Result<(), Error> {
+    pub(super) fn revived(&self, framework: &str, roles: Vec<String>) -> Result<(), Error> {
         guard("allocator.revived", || {
-            self.filter.revived(id(framework)?, &roles);
+            self.filter.revived(framework, &roles);
             Ok(())
         })
     }
 
     pub(super) fn agent_added(
         &self,
-        agent: &[u8],
+        agent: &str,
         info: &[u8],
         total: Vec<Message>,
         used: Vec<Share>,
@@ -138,34 +142,34 @@ impl AllocatorCore {
             let info: SlaveInfo = read("SlaveInfo", info)?;
             let used = used_of(&used)?;
             self.filter
-                .agent_added(id(agent)?, &info.hostname, &pieces_of(&total)?, &used);
+                .agent_added(agent, &info.hostname, &pieces_of(&total)?, &used);
             Ok(())
         })
     }
 
-    pub(super) fn agent_updated(&self, agent: &[u8], total: Vec<Message>) -> Result<(), Error> {
+    pub(super) fn agent_updated(&self, agent: &str, total: Vec<Message>) -> Result<(), Error> {
         guard("allocator.agent_updated", || {
-            self.filter.agent_updated(id(agent)?, &pieces_of(&total)?);
+            self.filter.agent_updated(agent, &pieces_of(&total)?);
             Ok(())
         })
     }
 
-    pub(super) fn agent_removed(&self, agent: &[u8]) -> Result<(), Error> {
+    pub(super) fn agent_removed(&self, agent: &str) -> Result<(), Error> {
         guard("allocator.agent_removed", || {
-            self.filter.agent_removed(id(agent)?);
+            self.filter.agent_removed(agent);
             Ok(())
         })
     }
 
     pub(super) fn provider_added(
         &self,
-        agent: &[u8],
+        agent: &str,
         total: Vec<Message>,
         used: Vec<Share>,
     ) -> Result<(), Error> {
         guard("allocator.provider_added", || {
             let used = used_of(&used)?;
-            self.filter.provider_added(id(agent)?, &pieces_of(&total)?, &used);
+            self.filter.provider_added(agent, &pieces_of(&total)?, &used);
             Ok(())
         })
     }
@@ -177,38 +181,37 @@ impl AllocatorCore {
         })
     }
 
-    pub(super) fn looks_at(&self, framework: &[u8]) -> Result<bool, Error> {
-        guard("allocator.looks_at", || Ok(self.filter.looks_at(id(framework)?)))
+    pub(super) fn looks_at(&self, framework: &str) -> Result<bool, Error> {
+        guard("allocator.looks_at", || Ok(self.filter.looks_at(framework)))
     }
 
-    pub(super) fn concerned(&self, framework: &[u8], agents: Messages<'_>) -> Result<Vec<usize>, Error> {
+    pub(super) fn concerned(&self, framework: &str, agents: Messages<'_>) -> Result<Vec<usize>, Error> {
         guard("allocator.concerned", || {
             let mut unread = None;
-            let ids = each(&agents).map_while(|bytes| match bytes.and_then(id) {
+            let ids = each(&agents).map_while(|bytes| match bytes.and_then(text) {
                 Ok(id) => Some(id),
                 Err(error) => {
                     unread = Some(error);
                     None
                 }
             });
-            let concerned = self.filter.concerned(id(framework)?, ids);
+            let concerned = self.filter.concerned(framework, ids);
             unread.map_or(Ok(concerned), Err)
         })
     }
 
     pub(super) fn decide(
         &self,
-        framework: &[u8],
+        framework: &str,
         role: &str,
-        agent: &[u8],
+        agent: &str,
         resources: Messages<'_>,
     ) -> Result<Verdict, Error> {
         guard("allocator.decide", || {
-            let resources = resources_in(&resources)?;
-            let verdict = self
-                .filter
-                .decide(id(framework)?, role, id(agent)?, &pieces::of(&resources));
-            let parts = pieces::parts(&verdict.withheld, &resources)?;
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let (resources, pieces) = recent.read(&resources)?;
+            let verdict = self.filter.decide(framework, role, agent, pieces);
+            let parts = pieces::parts(&verdict.withheld, resources)?;
             let all =
                 !parts.is_empty() && parts.len() == resources.len() && parts.iter().all(|part| part.whole);
             Ok(Verdict {
@@ -219,35 +222,35 @@ impl AllocatorCore {
         })
     }
 
-    pub(super) fn used(&self, agent: &[u8], resources: Messages<'_>, now: bool) -> Result<(), Error> {
+    pub(super) fn used(&self, agent: &str, resources: Messages<'_>, now: bool) -> Result<(), Error> {
         guard("allocator.used", || {
             let resources = resources_in(&resources)?;
-            self.filter.used(id(agent)?, &pieces::of(&resources), now);
+            self.filter.used(agent, &pieces::of(&resources), now);
             Ok(())
         })
     }
 
-    pub(super) fn watches(&self, agent: &[u8], used: bool) -> Result<bool, Error> {
-        guard("allocator.watches", || Ok(self.filter.watches(id(agent)?, used)))
+    pub(super) fn watches(&self, agent: &str, used: bool) -> Result<bool, Error> {
+        guard("allocator.watches", || Ok(self.filter.watches(agent, used)))
     }
 
     pub(super) fn returned(
         &self,
-        framework: &[u8],
-        agent: &[u8],
+        framework: &str,
+        agent: &str,
         refused: bool,
         filters: &[u8],
     ) -> Result<bool, Error> {
         guard("allocator.returned", || {
             let refuse = refusal(refused, filters)?;
-            Ok(self.filter.returned(id(framework)?, id(agent)?, refuse))
+            Ok(self.filter.returned(framework, agent, refuse))
         })
     }
 
     pub(super) fn recovered(
         &self,
-        framework: &[u8],
-        agent: &[u8],
+        framework: &str,
+        agent: &str,
         resources: Messages<'_>,
         refused: bool,
         filters: &[u8],
@@ -255,9 +258,9 @@ impl AllocatorCore {
         guard("allocator.recovered", || {
             let resources = resources_in(&resources)?;
             self.filter.recovered(
-                id(framework)?,
+                framework,
                 pieces::role(&resources),
-                id(agent)?,
+                agent,
                 &pieces::of(&resources),
                 refusal(refused, filters)?,
             );

@@ -16,7 +16,7 @@ pub(super) mod bridge {
         bytes: Vec<u8>,
     }
 
-    /// The wire bytes of messages, one behind the other, and where each of them ends.
+    /// The wire bytes of messages, or texts, one behind the other, and where each of them ends.
     struct Messages<'a> {
         bytes: &'a [u8],
         ends: &'a [usize],
@@ -24,8 +24,8 @@ pub(super) mod bridge {
 
     /// What a framework has of an agent, or an agent of a framework.
     struct Share {
-        /// The bytes of the other one's id.
-        id: Vec<u8>,
+        /// The other one's id.
+        id: String,
         resources: Vec<Message>,
     }
 
@@ -77,41 +77,41 @@ pub(super) mod bridge {
         fn initialized(&self, allocation_nanoseconds: i64, mesos_filters: bool) -> Result<()>;
         fn framework_added(
             &self,
-            framework: &[u8],
+            framework: &str,
             info: &[u8],
             suppressed: Vec<String>,
             active: bool,
             used: Vec<Share>,
         ) -> Result<()>;
-        fn framework_updated(&self, framework: &[u8], info: &[u8], suppressed: Vec<String>) -> Result<()>;
-        fn framework_removed(&self, framework: &[u8]) -> Result<()>;
-        fn framework_active(&self, framework: &[u8], active: bool) -> Result<()>;
-        fn suppressed(&self, framework: &[u8], roles: Vec<String>) -> Result<()>;
+        fn framework_updated(&self, framework: &str, info: &[u8], suppressed: Vec<String>) -> Result<()>;
+        fn framework_removed(&self, framework: &str) -> Result<()>;
+        fn framework_active(&self, framework: &str, active: bool) -> Result<()>;
+        fn suppressed(&self, framework: &str, roles: Vec<String>) -> Result<()>;
         /// For how many seconds a revival is not passed on.
-        fn revival_waits(&self, framework: &[u8]) -> Result<f64>;
-        fn revived(&self, framework: &[u8], roles: Vec<String>) -> Result<()>;
-        fn agent_added(&self, agent: &[u8], info: &[u8], total: Vec<Message>, used: Vec<Share>)
-        -> Result<()>;
-        fn agent_updated(&self, agent: &[u8], total: Vec<Message>) -> Result<()>;
-        fn agent_removed(&self, agent: &[u8]) -> Result<()>;
-        fn provider_added(&self, agent: &[u8], total: Vec<Message>, used: Vec<Share>) -> Result<()>;
+        fn revival_waits(&self, framework: &str) -> Result<f64>;
+        fn revived(&self, framework: &str, roles: Vec<String>) -> Result<()>;
+        fn agent_added(&self, agent: &str, info: &[u8], total: Vec<Message>, used: Vec<Share>) -> Result<()>;
+        fn agent_updated(&self, agent: &str, total: Vec<Message>) -> Result<()>;
+        fn agent_removed(&self, agent: &str) -> Result<()>;
+        fn provider_added(&self, agent: &str, total: Vec<Message>, used: Vec<Share>) -> Result<()>;
         fn quota_changed(&self, role: &str) -> Result<()>;
         /// Whether any offer to this framework is to be decided.
-        fn looks_at(&self, framework: &[u8]) -> Result<bool>;
-        /// The places of those of these agents of which what they offer to this framework is, from the first on.
-        fn concerned(&self, framework: &[u8], agents: Messages) -> Result<Vec<usize>>;
-        fn decide(&self, framework: &[u8], role: &str, agent: &[u8], resources: Messages) -> Result<Verdict>;
+        fn looks_at(&self, framework: &str) -> Result<bool>;
+        /// The places of those of these agents of which what they offer to this framework is, from the first on. `agents`
+        /// are texts.
+        fn concerned(&self, framework: &str, agents: Messages) -> Result<Vec<usize>>;
+        fn decide(&self, framework: &str, role: &str, agent: &str, resources: Messages) -> Result<Verdict>;
         /// Tasks came to use this of an agent, or do not any more.
-        fn used(&self, agent: &[u8], resources: Messages, now: bool) -> Result<()>;
+        fn used(&self, agent: &str, resources: Messages, now: bool) -> Result<()>;
         /// Whether what comes back of this agent, which tasks used or which was only offered, is of interest at all.
-        fn watches(&self, agent: &[u8], used: bool) -> Result<bool>;
+        fn watches(&self, agent: &str, used: bool) -> Result<bool>;
         /// What the master gives back of such an agent: whether the filter has to be told what it is. `filters` are read
         /// where it was refused.
-        fn returned(&self, framework: &[u8], agent: &[u8], refused: bool, filters: &[u8]) -> Result<bool>;
+        fn returned(&self, framework: &str, agent: &str, refused: bool, filters: &[u8]) -> Result<bool>;
         fn recovered(
             &self,
-            framework: &[u8],
-            agent: &[u8],
+            framework: &str,
+            agent: &str,
             resources: Messages,
             refused: bool,
             filters: &[u8],

@@ -14,6 +14,19 @@ pub(super) fn read<M: prost::Message + Default>(name: &'static str, bytes: &[u8]
     decode(name, bytes).map_err(|e| Error::defect(e.to_string()))
 }
 
+/// An id. Asked for each agent of an offer, so it copies nothing.
+///
+/// # Errors
+/// The bytes are no text.
+pub(super) fn text(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|why| {
+        Error::defect(format!(
+            "cannot read {} bytes as the id of an agent: {why}",
+            bytes.len()
+        ))
+    })
+}
+
 /// The bytes of each of the messages.
 pub(super) fn each<'a>(messages: &Messages<'a>) -> impl Iterator<Item = Result<&'a [u8], Error>> {
     let (bytes, ends) = (messages.bytes, messages.ends);
@@ -31,6 +44,13 @@ pub(super) fn each<'a>(messages: &Messages<'a>) -> impl Iterator<Item = Result<&
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_is_read_in_place_and_a_bad_one_refused() {
+        assert_eq!(text(b"abc-S1").unwrap(), "abc-S1");
+        assert_eq!(text(b"").unwrap(), "");
+        assert!(text(b"a\xff").is_err());
+    }
 
     #[test]
     fn messages_in_a_row_are_told_apart_and_ends_that_make_no_sense_are_refused() {

@@ -14,22 +14,6 @@ const FRACTIONS: f64 = 1000.0;
 /// The role of what is reserved to none.
 const ANY_ROLE: &str = "*";
 
-/// The text of an id, `SlaveID` or `FrameworkID`: each has its text in field 1. Asked for each agent of an offer, so it
-/// copies nothing.
-pub(super) fn id(bytes: &[u8]) -> Result<&str, Error> {
-    let text = || {
-        let mut rest = bytes.strip_prefix(b"\x0a")?;
-        let size = prost::encoding::decode_varint(&mut rest).ok()?;
-        std::str::from_utf8(rest.get(..usize::try_from(size).ok()?)?).ok()
-    };
-    text().ok_or_else(|| {
-        Error::defect(format!(
-            "cannot read {} bytes as the id of an agent or a framework",
-            bytes.len()
-        ))
-    })
-}
-
 /// The messages of a list.
 pub(super) fn resources(messages: &[Message]) -> Result<Vec<Resource>, Error> {
     messages.iter().map(|one| read("Resource", &one.bytes)).collect()
@@ -78,12 +62,11 @@ pub(super) fn role(resources: &[Resource]) -> &str {
 pub(super) fn used(shares: &[Share]) -> Result<Vec<Used>, Error> {
     let mut all = Vec::new();
     for share in shares {
-        let whose = id(&share.id)?;
         for resource in resources(&share.resources)? {
             let piece = piece(&resource);
             if piece.kind == Kind::Gpus {
                 all.push(Used {
-                    whose: whose.to_owned(),
+                    whose: share.id.clone(),
                     role: role(std::slice::from_ref(&resource)).to_owned(),
                     piece,
                 });
@@ -132,12 +115,12 @@ mod tests {
     use crate::wire::resource::{AllocationInfo, ReservationInfo, RevocableInfo, SharedInfo};
     use prost::Message as _;
 
-    fn share(id: &[u8], resources: &[Resource]) -> Share {
+    fn share(id: &str, resources: &[Resource]) -> Share {
         let resources = resources.iter().map(|one| Message {
             bytes: one.encode_to_vec(),
         });
         Share {
-            id: id.to_vec(),
+            id: id.to_owned(),
             resources: resources.collect(),
         }
     }
@@ -158,17 +141,6 @@ mod tests {
             .iter()
             .map(|part| (part.index, part.whole, part.amount))
             .collect()
-    }
-
-    #[test]
-    fn an_id_is_read_in_place_and_a_bad_one_refused() {
-        assert_eq!(id(b"\x0a\x03abc").unwrap(), "abc");
-        assert_eq!(id(b"\x0a\x00").unwrap(), "");
-        // A field of a later Mesos.
-        assert_eq!(id(b"\x0a\x01a\x10\x01").unwrap(), "a");
-        for bad in [&b""[..], b"\x12\x01a", b"\x0a\x02a", b"\x0a", b"\x0a\x01\xff"] {
-            assert!(id(bad).is_err(), "{bad:?}");
-        }
     }
 
     #[test]
@@ -214,7 +186,7 @@ mod tests {
     #[test]
     fn of_what_is_used_only_gpus_are_told() {
         let all = used(&[share(
-            b"\x0a\x01f",
+            "f",
             &[of_role("cpus", 1.0, "r"), of_role("gpus", 2.0, "r")],
         )])
         .unwrap();
@@ -223,7 +195,7 @@ mod tests {
             (all[0].whose.as_str(), all[0].role.as_str(), all[0].piece.amount),
             ("f", "r", 2.0)
         );
-        assert!(used(&[share(b"", &[])]).is_err());
+        assert!(used(&[share("f", &[])]).unwrap().is_empty());
     }
 
     #[test]
