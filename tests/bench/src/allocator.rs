@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `bench allocator`: what `mesos_gpu_Allocator` costs the master beside the bare allocator that it decorates.
 //!
-//! Every figure comes from a process of its own, which runs allocation cycles without a master (`testbed
-//! allocator-bench`). A cycle ends when the allocator's queue is drained, with what was given back processed. The
+//! Each process runs allocation cycles without a master (`testbed allocator-bench`), in turns of the module and the bare
+//! allocator, and gives one ratio. A cycle ends when the allocator's queue is drained, with what was given back processed. The
 //! processor time of Mesos's threads stands beside the elapsed time, since other programs on the machine change it less;
 //! where the machine is busy, the least of it is the figure to go by.
 
@@ -17,7 +17,7 @@ use crate::output;
 use crate::rounds::turned;
 pub use options::Options;
 use report::{Figure, Row};
-use run::Sample;
+use run::Pair;
 pub use run::once;
 pub use variant::Variant as Allocator;
 
@@ -56,10 +56,10 @@ pub fn run(options: &Options) -> Result<(), Error> {
 /// One row a variant and figure.
 fn measure(options: &Options, agents: usize, scenario: Scenario) -> Result<Vec<Row>, Error> {
     let variants = &options.variants;
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); variants.len()];
+    let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); variants.len()];
     for round in 0..options.rounds {
         for at in turned(variants.len(), round) {
-            samples[at].push(once(options, variants[at], agents, scenario)?);
+            pairs[at].push(once(options, variants[at], agents, scenario)?);
         }
         let (round, rounds) = (round + 1, options.rounds);
         eprintln!(
@@ -70,11 +70,7 @@ fn measure(options: &Options, agents: usize, scenario: Scenario) -> Result<Vec<R
     let mut rows = Vec::new();
     for figure in Figure::ALL {
         for (at, variant) in variants.iter().enumerate() {
-            let beside = variants
-                .iter()
-                .position(|other| *other == variant.beside())
-                .map(|base| samples[base].as_slice());
-            rows.push(Row::of(agents, scenario, *variant, figure, &samples[at], beside));
+            rows.push(Row::of(agents, scenario, *variant, figure, &pairs[at]));
         }
     }
     Ok(rows)

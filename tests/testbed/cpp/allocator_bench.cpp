@@ -13,48 +13,12 @@
 #include <random>
 
 #include "allocator.hpp"
+#include "allocator_bench.hpp"
 #include "held.hpp"
 #include "process.hpp"
 
 using namespace testbed;
 using Clock = std::chrono::steady_clock;
-
-// Mirrors `Cycle` in src/native/allocator_bench.rs: one cycle in microseconds.
-struct testbed_Cycle
-{
-  double to_last_callback;
-  double to_drained;
-  double cpu; // of the threads of libprocess
-  std::size_t callbacks;
-  std::size_t agents; // in all callbacks of the cycle
-};
-
-// Mirrors `Totals` in src/native/allocator_bench.rs.
-struct testbed_Totals
-{
-  double cpus;
-  double mem;
-  double gpus;
-};
-
-// Mirrors `Given` in src/native/allocator_bench.rs. A null `module` means Mesos's own allocator.
-struct testbed_AllocatorBench
-{
-  const char* library;
-  const char* module;
-  const char* parameters; // a serialized mesos::Parameters
-  std::size_t parameters_size;
-  int filter_gpu_resources;
-  int decline; // at once, inside the callback; otherwise offers are held until the cycle is over, but for the warm-up
-  std::size_t agents;
-  std::size_t frameworks;
-  std::size_t roles;
-  std::size_t warm_up;
-  std::size_t cycles;
-  testbed_Cycle* measured; // room for `cycles`
-  testbed_Totals* total;   // of all agents
-  testbed_Totals* free;    // offered to a last framework when all others want nothing
-};
 
 namespace {
 
@@ -90,52 +54,63 @@ void add(testbed_Totals& sum, const Resources& resources)
 class Bench
 {
 public:
-  explicit Bench(const testbed_AllocatorBench& given)
-    : given_(given), allocator_(make(given)), refused_(filters(given)), callbacks_(0)
+  Bench(const testbed_AllocatorBench& given, testbed_Measured& measured, Allocator* allocator)
+    : given_(given), measured_(measured), allocator_(allocator), refused_(filters(given)), callbacks_(0)
   {}
 
-  void run()
+  void start(bool filter_gpu_resources)
   {
-    start();
+    initialize(filter_gpu_resources);
     for (std::size_t i = 0; i < given_.frameworks; ++i) {
       add_framework(i, (i / given_.roles) % 2 == 1);
     }
     add_agents();
     settle();
     give_back();
-    for (std::size_t i = 0; i < given_.warm_up + given_.cycles; ++i) {
-      // What lives long, as the filters of declines do, comes to lie between what lives for a cycle. In a master that has
-      // run for a while memory is always so; without it the first cycles are a third faster than any later one, until
-      // something lives long for the first time.
-      declines_ = given_.decline || i < given_.warm_up;
-      const testbed_Cycle cycle = measure(i % given_.frameworks);
-      if (i >= given_.warm_up) {
-        given_.measured[i - given_.warm_up] = cycle;
-      }
+  }
+
+  void cycle(std::size_t number)
+  {
+    // What lives long, as the filters of declines do, comes to lie between what lives for a cycle. In a master that has run
+    // for a while memory is always so; without it the first cycles are a third faster than any later one, until something
+    // lives long for the first time.
+    declines_ = given_.decline || number < given_.warm_up;
+    const testbed_Cycle cycle = measure(number % given_.frameworks);
+    if (number >= given_.warm_up) {
+      measured_.cycles[number - given_.warm_up] = cycle;
     }
-    look_at_what_is_free();
+  }
+
+  // Everything must come back: a last framework that takes GPUs is offered each agent whole. The others stay, since what
+  // is booked on a framework is free as soon as it leaves, come back or not.
+  void look_at_what_is_free()
+  {
+    for (const void* framework : frameworks_) {
+      allocator_->suppressOffers(framework, {});
+    }
+    settle();
+    keep_ = true;
+    add_framework(given_.frameworks, true);
+    settle();
+    std::lock_guard<std::mutex> guard(mutex_);
+    for (const Held& offer : held_) {
+      add(measured_.free, offer.resources);
+    }
   }
 
 private:
-  static Allocator* make(const testbed_AllocatorBench& given)
-  {
-    return static_cast<Allocator*>(
-        given.module == nullptr ? built_in_allocator()
-                                : allocator_of(given.library, given.module, given.parameters, given.parameters_size));
-  }
-
   static Option<Message<32>> filters(const testbed_AllocatorBench& given)
   {
     const double seconds = given.decline ? REFUSE_SECONDS : REFUSE_SECONDS_BEFORE;
     return Option<Message<32>>(flat("7Filters", Bytes().scalar(1, seconds).done()));
   }
 
-  void start()
+  void initialize(bool filter_gpu_resources)
   {
     auto* options = new (room(sizeof(AllocatorOptions))) AllocatorOptions{};
     // No cycle comes by itself.
     options->allocation_interval = 3600'000'000'000;
-    options->filter_gpu_resources = given_.filter_gpu_resources != 0;
+    options->filter_gpu_resources = filter_gpu_resources;
     options->max_completed_frameworks = 50;
     options->per_framework_metrics = true;
     options->recovery_timeout = 600'000'000'000;
@@ -185,7 +160,7 @@ private:
       const Member agent = agent_of(i);
       agents_.push_back(agent.id);
       allocator_->addSlave(agent.id, agent.info, capabilities, Option<Message<40>>(), total, ById());
-      add(*given_.total, total);
+      add(measured_.total, total);
     }
   }
 
@@ -252,24 +227,8 @@ private:
     settle();
   }
 
-  // Everything must come back: a last framework that takes GPUs is offered each agent whole. The others stay, since what
-  // is booked on a framework is free as soon as it leaves, come back or not.
-  void look_at_what_is_free()
-  {
-    for (const void* framework : frameworks_) {
-      allocator_->suppressOffers(framework, {});
-    }
-    settle();
-    keep_ = true;
-    add_framework(given_.frameworks, true);
-    settle();
-    std::lock_guard<std::mutex> guard(mutex_);
-    for (const Held& offer : held_) {
-      add(*given_.free, offer.resources);
-    }
-  }
-
   const testbed_AllocatorBench& given_;
+  testbed_Measured& measured_;
   Allocator* const allocator_;
   const Option<Message<32>> refused_;
   std::vector<const void*> frameworks_;
@@ -284,16 +243,38 @@ private:
   std::mt19937 random_;
 };
 
+Allocator* make(const testbed_AllocatorBench& given)
+{
+  return static_cast<Allocator*>(
+      given.module == nullptr ? built_in_allocator()
+                              : allocator_of(given.library, given.module, given.parameters, given.parameters_size));
+}
+
 } // namespace
 
-// Starts libprocess itself, with the first message; the modules are loaded.
+// Starts libprocess itself, with the first message; the modules are loaded. Callbacks refer to what it makes until the
+// process ends.
 extern "C" int testbed_allocator_bench(const testbed_AllocatorBench* given)
 {
   return guarded("measure the allocator", [&] {
     // Only errors are logged.
     *symbol<int*>("_ZN3fLI17FLAGS_minloglevelE") = 2;
-    // It is referred to by callbacks until the process ends.
-    (new Bench(*given))->run();
+    std::vector<Bench*> all{new Bench(*given, *given->measured, make(*given))};
+    all[0]->start(given->filter_gpu_resources != 0);
+    if (given->beside != nullptr) {
+      all.push_back(new Bench(*given, *given->beside, static_cast<Allocator*>(built_in_allocator())));
+      all[1]->start(given->beside_filters_gpu_resources != 0);
+    }
+    for (std::size_t number = 0; number < given->warm_up + given->cycles; ++number) {
+      for (Bench* bench : all) {
+        bench->cycle(number);
+      }
+      // Who comes first is second the next time.
+      std::reverse(all.begin(), all.end());
+    }
+    for (Bench* bench : all) {
+      bench->look_at_what_is_free();
+    }
     return 0;
   });
 }

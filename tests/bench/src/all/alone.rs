@@ -23,22 +23,17 @@ const LOOKS: usize = 500;
 /// The library without symbols, in mebibytes.
 const MOST_MEBIBYTES: f64 = 4.0;
 
-/// Allocation cycles. What stands for "no GPU support" is Mesos's allocator without its GPU filter, for "gpu/nvidia" the one
-/// that does the same work as the module's policy, which has a filter under `strict` and none under `share`.
+/// Allocation cycles. What stands for "gpu/nvidia" is Mesos's allocator that does the same work as the module's policy: with
+/// its GPU filter for `strict`, and without for `share`. They take turns in one process.
 pub fn allocator(options: &Options, samples: &mut Samples) -> Result<(), Error> {
-    const ALL: [Allocator; 4] = [
-        Allocator::InnerUnfiltered,
-        Allocator::Inner,
-        Allocator::Strict,
-        Allocator::Share,
-    ];
+    const POLICIES: [Allocator; 2] = [Allocator::Strict, Allocator::Share];
     let measured = allocator::Options {
         agents: vec![options.agents],
         frameworks: FRAMEWORKS,
         cycles: CYCLES,
         warm_up: WARM_UP,
         rounds: options.rounds,
-        variants: ALL.to_vec(),
+        variants: POLICIES.to_vec(),
         json: None,
     };
     let whats = |policy: Allocator| {
@@ -49,19 +44,13 @@ pub fn allocator(options: &Options, samples: &mut Samples) -> Result<(), Error> 
         let of = |figure: &str| format!("allocator cycle, {}, {figure}", policy.name());
         (goal(what(of("elapsed"), "ms")), goal(what(of("processor"), "ms")))
     };
-    let (strict, share) = (whats(Allocator::Strict), whats(Allocator::Share));
     for round in 0..options.rounds {
-        for at in turned(ALL.len(), round) {
-            let sample = allocator::once(&measured, ALL[at], options.agents, Scenario::Hold)?;
-            let places: &[_] = match ALL[at] {
-                Allocator::InnerUnfiltered => &[(&strict, Variant::None), (&share, Variant::BuiltIn)],
-                Allocator::Inner => &[(&strict, Variant::BuiltIn)],
-                Allocator::Strict => &[(&strict, Variant::Ours)],
-                _ => &[(&share, Variant::Ours)],
-            };
-            for ((elapsed, processor), variant) in places {
-                samples.add(elapsed, *variant, sample.to_drained);
-                samples.add(processor, *variant, sample.cpu);
+        for at in turned(POLICIES.len(), round) {
+            let pair = allocator::once(&measured, POLICIES[at], options.agents, Scenario::Hold)?;
+            let (elapsed, processor) = whats(POLICIES[at]);
+            for (sample, variant) in [(pair.own, Variant::Ours), (pair.beside, Variant::BuiltIn)] {
+                samples.add(&elapsed, variant, sample.to_drained);
+                samples.add(&processor, variant, sample.cpu);
             }
         }
     }

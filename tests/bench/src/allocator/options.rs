@@ -19,9 +19,9 @@ pub struct Options {
     pub cycles: usize,
     /// Cycles of each process before those.
     pub warm_up: usize,
-    /// Processes of each variant, size and scenario.
+    /// Processes of each policy, size and scenario.
     pub rounds: usize,
-    /// What to compare.
+    /// The policies to measure.
     pub variants: Vec<Variant>,
     /// Where to write the figures.
     pub json: Option<String>,
@@ -87,10 +87,10 @@ mod tests {
 
     #[test]
     fn takes_lists_and_refuses_what_it_does_not_know_by_name() {
-        let options = parse(&["--agents=10,20", "--variants=inner,share", "--rounds=1"]).unwrap();
+        let options = parse(&["--agents=10,20", "--variants=strict,share", "--rounds=1"]).unwrap();
         assert_eq!((options.agents, options.rounds), (vec![10, 20], 1));
-        assert_eq!(options.variants, [Variant::Inner, Variant::Share]);
-        for wrong in ["--agents=0", "--variants=inner,lax", "--rounds", "fast"] {
+        assert_eq!(options.variants, [Variant::Strict, Variant::Share]);
+        for wrong in ["--agents=0", "--variants=share,lax", "--rounds", "fast"] {
             let error = parse(&[wrong]).unwrap_err().to_string();
             assert!(
                 error.starts_with(&format!("cannot take the argument {wrong:?}: usage:")),

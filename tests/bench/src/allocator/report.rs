@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::Scenario;
-use super::run::Sample;
+use super::run::{Pair, Sample};
 use super::variant::Variant;
 use crate::stats::Summary;
 
@@ -59,38 +59,31 @@ pub struct Row {
     unit: &'static str,
     #[serde(flatten)]
     summary: Summary,
-    /// What the ratio is taken to.
+    /// What it is compared with.
     beside: &'static str,
-    /// Of the ratios of the rounds, each taken within its round; absent where the other was not measured.
-    ratio: Option<Summary>,
+    /// The figures of that.
+    beside_figures: Summary,
+    /// Of the ratios of the processes, each taken within its process.
+    ratio: Summary,
     goal: Option<f64>,
 }
 
 impl Row {
-    /// Of the rounds of a variant and those of the one it is compared with.
-    pub fn of(
-        agents: usize,
-        scenario: Scenario,
-        variant: Variant,
-        figure: Figure,
-        samples: &[Sample],
-        beside: Option<&[Sample]>,
-    ) -> Self {
-        let figures: Vec<f64> = samples.iter().map(|sample| figure.of(sample)).collect();
-        let ratio = beside.map(|beside| {
-            let pairs = figures.iter().zip(beside);
-            let ratios: Vec<f64> = pairs.map(|(mine, other)| mine / figure.of(other)).collect();
-            Summary::of(&ratios)
-        });
+    /// Of what the processes measured.
+    pub fn of(agents: usize, scenario: Scenario, variant: Variant, figure: Figure, pairs: &[Pair]) -> Self {
+        let all = |of: &dyn Fn(&Pair) -> f64| Summary::of(&pairs.iter().map(of).collect::<Vec<f64>>());
+        let own = |pair: &Pair| figure.of(&pair.own);
+        let beside = |pair: &Pair| figure.of(&pair.beside);
         Self {
             agents,
             scenario: scenario.name(),
             what: figure.name(),
             variant: variant.name(),
             unit: "ms",
-            summary: Summary::of(&figures),
-            beside: variant.beside().name(),
-            ratio,
+            summary: all(&own),
+            beside: variant.beside(),
+            beside_figures: all(&beside),
+            ratio: all(&|pair| own(pair) / beside(pair)),
             goal: variant.goal(),
         }
     }
@@ -99,27 +92,25 @@ impl Row {
 /// Draws them.
 pub fn draw(rows: &[Row]) -> String {
     let mut lines = vec![format!(
-        "{:>6} {:<8} {:<15} {:<17} {:>2} {:>10} {:>23}   {:<32} goal",
-        "agents", "offers", "what", "variant", "n", "median", "quartiles", "ratio (quartiles) to"
+        "{:>6} {:<8} {:<15} {:<7} {:>3} {:>11} {:>11}  {:<17} {:<21} goal",
+        "agents", "offers", "what", "policy", "n", "median", "bare", "", "ratio (quartiles)"
     )];
     for row in rows {
-        let summary = &row.summary;
-        let ratio = row.ratio.as_ref().map_or_else(String::new, |ratio| {
-            let (median, first, third) = (ratio.median, ratio.first_quartile, ratio.third_quartile);
-            format!("{median:.3} ({first:.3} - {third:.3}) {}", row.beside)
-        });
+        let (unit, ratio) = (row.unit, &row.ratio);
         let goal = row.goal.map_or_else(String::new, |goal| format!("{goal:.2}"));
         let line = format!(
-            "{:>6} {:<8} {:<15} {:<17} {:>2} {:>7.1} {} {:>10.1} - {:>10.1}   {ratio:<40} {goal}",
+            "{:>6} {:<8} {:<15} {:<7} {:>3} {:>8.1} {unit} {:>8.1} {unit}  {:<17} {:.3} ({:.3} - {:.3}) {goal}",
             row.agents,
             row.scenario,
             row.what,
             row.variant,
-            summary.n,
-            summary.median,
-            row.unit,
-            summary.first_quartile,
-            summary.third_quartile
+            row.summary.n,
+            row.summary.median,
+            row.beside_figures.median,
+            row.beside,
+            ratio.median,
+            ratio.first_quartile,
+            ratio.third_quartile
         );
         lines.push(line.trim_end().to_owned());
     }
@@ -131,45 +122,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_taken_within_its_round() {
+    fn a_ratio_is_taken_within_its_process() {
         let sample = |time: f64| Sample {
             to_last_callback: time,
             to_drained: time,
             cpu: time,
             least_cpu: time,
         };
-        // The machine became three times slower in the middle.
-        let (mine, other) = (
-            [sample(11.0), sample(33.0), sample(33.0)],
-            [sample(10.0), sample(30.0), sample(30.0)],
-        );
-        let row = Row::of(
-            10,
-            Scenario::Hold,
-            Variant::Strict,
-            Figure::Cpu,
-            &mine,
-            Some(&other),
-        );
-        let ratio = row.ratio.unwrap();
-        assert!((ratio.least - 1.1).abs() < 1e-9 && (ratio.most - 1.1).abs() < 1e-9);
-        assert!(draw(&[row_without_base()]).ends_with("33.0"));
-    }
-
-    fn row_without_base() -> Row {
-        let sample = Sample {
-            to_last_callback: 1.0,
-            to_drained: 33.0,
-            cpu: 1.0,
-            least_cpu: 1.0,
-        };
-        Row::of(
-            10,
-            Scenario::Hold,
-            Variant::Inner,
-            Figure::Drained,
-            &[sample],
-            None,
-        )
+        // The machine became three times slower after the first.
+        let pairs = [(11.0, 10.0), (33.0, 30.0), (33.0, 30.0)].map(|(own, beside)| Pair {
+            own: sample(own),
+            beside: sample(beside),
+        });
+        let row = Row::of(10, Scenario::Hold, Variant::Strict, Figure::Cpu, &pairs);
+        assert!((row.ratio.least - 1.1).abs() < 1e-9 && (row.ratio.most - 1.1).abs() < 1e-9);
+        let drawn = draw(&[row]);
+        assert!(drawn.contains("33.0 ms     30.0 ms  inner"), "{drawn}");
+        assert!(drawn.ends_with("1.100 (1.100 - 1.100) 1.02"), "{drawn}");
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One process that measures one allocator.
+//! One process that measures a policy and the bare allocator, which take turns in it.
 
 use std::process::{Command, Stdio};
 
@@ -21,6 +21,22 @@ pub struct Sample {
     pub cpu: f64,
     /// The least processor time that a cycle took, which other programs on the machine change least.
     pub least_cpu: f64,
+}
+
+/// Both, from the same process.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    /// With the module.
+    pub own: Sample,
+    /// Of the bare allocator.
+    pub beside: Sample,
+}
+
+#[derive(Deserialize)]
+struct Both {
+    #[serde(flatten)]
+    own: Measured,
+    beside: Measured,
 }
 
 #[derive(Deserialize)]
@@ -45,9 +61,10 @@ struct Totals {
     gpus: f64,
 }
 
-/// Runs it. That nothing was offered, or that something is missing in the end, is an error: the time of an allocator that
+/// Runs it. Both allocators are told the same, and their cycles take turns, since a machine on which others run as well
+/// changes its speed within seconds, and no two processes find the same memory. That nothing was offered, or that something is missing in the end, is an error: the time of an allocator that
 /// does not work says nothing.
-pub fn once(options: &Options, variant: Variant, agents: usize, scenario: Scenario) -> Result<Sample, Error> {
+pub fn once(options: &Options, variant: Variant, agents: usize, scenario: Scenario) -> Result<Pair, Error> {
     let tried = || format!("measure {} with {agents} agents", variant.name());
     let output = Command::new(Testbed::program()?)
         .arg("allocator-bench")
@@ -70,8 +87,17 @@ pub fn once(options: &Options, variant: Variant, agents: usize, scenario: Scenar
             format!("it ended with {}:\n{said}", output.status),
         ));
     }
-    let measured: Measured =
-        serde_json::from_slice(&output.stdout).map_err(|why| Error::new(tried(), why))?;
+    let both: Both = serde_json::from_slice(&output.stdout).map_err(|why| Error::new(tried(), why))?;
+    let sample = |measured, whose: &str| {
+        sample(measured).map_err(|why| Error::new(tried(), format!("{whose}: {why}")))
+    };
+    Ok(Pair {
+        own: sample(&both.own, "with the module")?,
+        beside: sample(&both.beside, "without the module")?,
+    })
+}
+
+fn sample(measured: &Measured) -> Result<Sample, String> {
     let (total, free) = (&measured.total, &measured.free);
     let pairs = [
         (total.cpus, free.cpus),
@@ -79,12 +105,12 @@ pub fn once(options: &Options, variant: Variant, agents: usize, scenario: Scenar
         (total.gpus, free.gpus),
     ];
     if pairs.iter().any(|(total, free)| (total - free).abs() > 0.001) {
-        let why =
-            format!("of {total:?} only {free:?} is offered to a last framework when the others want nothing");
-        return Err(Error::new(tried(), why));
+        return Err(format!(
+            "of {total:?} only {free:?} is offered to a last framework when the others want nothing"
+        ));
     }
     if measured.cycles.iter().all(|cycle| cycle.callbacks == 0) {
-        return Err(Error::new(tried(), "nothing was offered in any cycle"));
+        return Err("nothing was offered in any cycle".to_owned());
     }
     let median = |of: fn(&Cycle) -> f64| {
         let all: Vec<f64> = measured.cycles.iter().map(of).collect();

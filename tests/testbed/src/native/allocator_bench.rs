@@ -23,6 +23,8 @@ pub(crate) struct Settings<'a> {
     /// Cycles that are not measured, in which frameworks decline in any case.
     pub(crate) warm_up: usize,
     pub(crate) cycles: usize,
+    /// Whether Mesos's own allocator runs the same cycles in turns with this one, and whether with its GPU filter.
+    pub(crate) beside: Option<bool>,
 }
 
 /// One cycle. Mirrors `testbed_Cycle`.
@@ -45,7 +47,7 @@ pub(crate) struct Totals {
     pub(crate) gpus: f64,
 }
 
-/// What came of it, for whoever started the process.
+/// What came of one allocator.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     /// Times in microseconds.
@@ -53,6 +55,22 @@ pub(crate) struct Measured {
     pub(crate) total: Totals,
     /// Offered to a last framework when all others want nothing.
     pub(crate) free: Totals,
+}
+
+/// Of all allocators, for whoever started the process.
+#[derive(Debug, Serialize)]
+pub(crate) struct Both {
+    #[serde(flatten)]
+    pub(crate) own: Measured,
+    pub(crate) beside: Option<Measured>,
+}
+
+/// Mirrors `testbed_Measured`.
+#[repr(C)]
+struct Room {
+    cycles: *mut Cycle,
+    total: Totals,
+    free: Totals,
 }
 
 /// Mirrors `testbed_AllocatorBench`.
@@ -69,9 +87,9 @@ struct Given {
     roles: usize,
     warm_up: usize,
     cycles: usize,
-    measured: *mut Cycle,
-    total: *mut Totals,
-    free: *mut Totals,
+    measured: *mut Room,
+    beside: *mut Room,
+    beside_filters_gpu_resources: c_int,
 }
 
 unsafe extern "C" {
@@ -79,16 +97,21 @@ unsafe extern "C" {
 }
 
 impl Mesos {
-    /// Runs the cycles. The allocator and what it refers to stay until the process ends, so once is enough.
-    pub(crate) fn allocator_bench(&self, settings: &Settings<'_>) -> Result<Measured, Error> {
+    /// Runs the cycles. The allocators and what they refer to stay until the process ends, so once is enough.
+    pub(crate) fn allocator_bench(&self, settings: &Settings<'_>) -> Result<Both, Error> {
         let library = c_option(settings.allocator.map(|(library, _, _)| library))?;
         let module = c_option(settings.allocator.map(|(_, module, _)| module))?;
         let parameters = settings
             .allocator
             .map_or(&[][..], |(_, _, parameters)| parameters);
-        let mut cycles = vec![Cycle::default(); settings.cycles];
-        let (mut total, mut free) = (Totals::default(), Totals::default());
-        // The C++ goes on referring to it from the allocator's callbacks.
+        let mut cycles = [(); 2].map(|()| vec![Cycle::default(); settings.cycles]);
+        let rooms = cycles.each_mut().map(|cycles| Room {
+            cycles: cycles.as_mut_ptr(),
+            total: Totals::default(),
+            free: Totals::default(),
+        });
+        // The C++ goes on referring to both from the allocators' callbacks.
+        let [own, beside] = Box::leak(Box::new(rooms)).each_mut().map(std::ptr::from_mut);
         let given: &'static Given = Box::leak(Box::new(Given {
             library: pointer(library.as_ref()),
             module: pointer(module.as_ref()),
@@ -101,14 +124,24 @@ impl Mesos {
             roles: settings.roles,
             warm_up: settings.warm_up,
             cycles: settings.cycles,
-            measured: cycles.as_mut_ptr(),
-            total: &raw mut total,
-            free: &raw mut free,
+            measured: own,
+            beside: settings.beside.map_or(std::ptr::null_mut(), |_| beside),
+            beside_filters_gpu_resources: settings.beside.unwrap_or_default().into(),
         }));
-        // SAFETY: `given` lives for ever; its strings are NUL-terminated or null where null is allowed, `measured` has
-        // room for `cycles`, and these, `total` and `free` are looked at only until it returns. It lets no exception
-        // out.
+        // SAFETY: `given` and the rooms live for ever; its strings are NUL-terminated or null where null is allowed, and
+        // each room's `cycles` has room for `cycles` and is written only until it returns. It lets no exception out.
         done("measure the allocator", unsafe { testbed_allocator_bench(given) })?;
-        Ok(Measured { cycles, total, free })
+        let [own_cycles, beside_cycles] = cycles;
+        // SAFETY: both rooms live for ever, and nothing writes to them any more.
+        let (own, beside) = unsafe { (&*own, &*beside) };
+        let measured = |cycles, room: &Room| Measured {
+            cycles,
+            total: room.total,
+            free: room.free,
+        };
+        Ok(Both {
+            own: measured(own_cycles, own),
+            beside: settings.beside.map(|_| measured(beside_cycles, beside)),
+        })
     }
 }

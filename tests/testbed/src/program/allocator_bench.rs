@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `testbed allocator-bench`: allocation cycles of one allocator in this process, and what they took as JSON. It is a
-//! process of its own because neither an allocator nor a module ever leaves one.
+//! `testbed allocator-bench`: allocation cycles of one allocator in this process, in turns with Mesos's own if that is
+//! asked for, and what they took as JSON. It is a process of its own because neither an allocator nor a module ever leaves one.
 
 use std::str::FromStr;
 
@@ -32,6 +32,10 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
         roles: at_least_one(&flags, "roles", 10)?,
         warm_up: read(&flags, "warm_up", 3)?,
         cycles: read(&flags, "cycles", 20)?,
+        beside: match flags.get("beside_filter_gpu_resources") {
+            Some(_) => Some(read(&flags, "beside_filter_gpu_resources", true)?),
+            None => None,
+        },
     };
     let mesos = Mesos::open(&Base::obtain()?)?;
     modules::load(&mesos, &flags)?;
