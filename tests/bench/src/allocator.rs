@@ -59,7 +59,7 @@ fn measure(options: &Options, agents: usize, scenario: Scenario) -> Result<Vec<R
     let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); variants.len()];
     for round in 0..options.rounds {
         for at in turned(variants.len(), round) {
-            pairs[at].push(once(options, variants[at], agents, scenario)?);
+            pairs[at].push(once(options, variants[at], agents, scenario, round)?);
         }
         let (round, rounds) = (round + 1, options.rounds);
         eprintln!(

@@ -259,11 +259,23 @@ extern "C" int testbed_allocator_bench(const testbed_AllocatorBench* given)
   return guarded("measure the allocator", [&] {
     // Only errors are logged.
     *symbol<int*>("_ZN3fLI17FLAGS_minloglevelE") = 2;
-    std::vector<Bench*> all{new Bench(*given, *given->measured, make(*given))};
-    all[0]->start(given->filter_gpu_resources != 0);
-    if (given->beside != nullptr) {
+    std::vector<Bench*> all;
+    const auto own = [&] {
+      all.push_back(new Bench(*given, *given->measured, make(*given)));
+      all.back()->start(given->filter_gpu_resources != 0);
+    };
+    const auto beside = [&] {
       all.push_back(new Bench(*given, *given->beside, static_cast<Allocator*>(built_in_allocator())));
-      all[1]->start(given->beside_filters_gpu_resources != 0);
+      all.back()->start(given->beside_filters_gpu_resources != 0);
+    };
+    if (given->beside == nullptr) {
+      own();
+    } else if (given->beside_is_first != 0) {
+      beside();
+      own();
+    } else {
+      own();
+      beside();
     }
     for (std::size_t number = 0; number < given->warm_up + given->cycles; ++number) {
       for (Bench* bench : all) {

@@ -46,4 +46,5 @@ struct testbed_AllocatorBench
   testbed_Measured* measured;
   testbed_Measured* beside; // of Mesos's own allocator, if that is to take turns with the module
   int beside_filters_gpu_resources;
+  int beside_is_first;
 };

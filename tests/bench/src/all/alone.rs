@@ -46,7 +46,7 @@ pub fn allocator(options: &Options, samples: &mut Samples) -> Result<(), Error> 
     };
     for round in 0..options.rounds {
         for at in turned(POLICIES.len(), round) {
-            let pair = allocator::once(&measured, POLICIES[at], options.agents, Scenario::Hold)?;
+            let pair = allocator::once(&measured, POLICIES[at], options.agents, Scenario::Hold, round)?;
             let (elapsed, processor) = whats(POLICIES[at]);
             for (sample, variant) in [(pair.own, Variant::Ours), (pair.beside, Variant::BuiltIn)] {
                 samples.add(&elapsed, variant, sample.to_drained);

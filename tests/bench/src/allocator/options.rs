@@ -35,7 +35,7 @@ impl Options {
             frameworks: 100,
             cycles: 20,
             warm_up: 10,
-            rounds: 5,
+            rounds: 6,
             variants: Variant::ALL.to_vec(),
             json: None,
         };

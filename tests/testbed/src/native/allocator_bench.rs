@@ -25,6 +25,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) cycles: usize,
     /// Whether Mesos's own allocator runs the same cycles in turns with this one, and whether with its GPU filter.
     pub(crate) beside: Option<bool>,
+    /// Whether that one is made before the other: the first has the better memory.
+    pub(crate) beside_is_first: bool,
 }
 
 /// One cycle. Mirrors `testbed_Cycle`.
@@ -90,6 +92,7 @@ struct Given {
     measured: *mut Room,
     beside: *mut Room,
     beside_filters_gpu_resources: c_int,
+    beside_is_first: c_int,
 }
 
 unsafe extern "C" {
@@ -127,6 +130,7 @@ impl Mesos {
             measured: own,
             beside: settings.beside.map_or(std::ptr::null_mut(), |_| beside),
             beside_filters_gpu_resources: settings.beside.unwrap_or_default().into(),
+            beside_is_first: settings.beside_is_first.into(),
         }));
         // SAFETY: `given` and the rooms live for ever; its strings are NUL-terminated or null where null is allowed, and
         // each room's `cycles` has room for `cycles` and is written only until it returns. It lets no exception out.

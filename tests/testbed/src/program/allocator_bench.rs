@@ -36,6 +36,7 @@ pub(super) fn main(arguments: &[String]) -> Result<(), Error> {
             Some(_) => Some(read(&flags, "beside_filter_gpu_resources", true)?),
             None => None,
         },
+        beside_is_first: read(&flags, "beside_is_first", false)?,
     };
     let mesos = Mesos::open(&Base::obtain()?)?;
     modules::load(&mesos, &flags)?;
