@@ -5,15 +5,15 @@
 use super::ffi::bridge::{Message, Messages, Share, Verdict};
 use super::guard::guard;
 use super::message::{each, read, text};
-use super::pieces::{self, resources as resources_of, used as used_of};
+use super::pieces::{self, resources as resources_of, resources_in, used as used_of};
 use super::process;
 use super::recent::Recent;
 use crate::error::Error;
 use crate::filter::publisher::{self, Publisher};
 use crate::filter::{Filter, Piece};
 use crate::system::metrics_file::MetricsFile;
+use crate::wire::SlaveInfo;
 use crate::wire::refusal::Filters;
-use crate::wire::{Resource, SlaveInfo};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -271,10 +271,6 @@ impl AllocatorCore {
 
 fn pieces_of(resources: &[Message]) -> Result<Vec<Piece>, Error> {
     Ok(pieces::of(&resources_of(resources)?))
-}
-
-fn resources_in(resources: &Messages<'_>) -> Result<Vec<Resource>, Error> {
-    each(resources).map(|bytes| read("Resource", bytes?)).collect()
 }
 
 /// How long what is given back is refused, where it is.

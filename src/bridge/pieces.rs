@@ -2,8 +2,8 @@
 //! Resources as the filter sees them, and its verdicts as amounts that Mesos's own arithmetic can take out of an offer and
 //! put back: Mesos counts thousandths, and ends the master when more is given back than was offered.
 
-use super::ffi::bridge::{Message, Part, Share};
-use super::message::read;
+use super::ffi::bridge::{Message, Messages, Part, Share};
+use super::message::{each, read};
 use crate::error::Error;
 use crate::filter::{Kind, Piece, Used};
 use crate::wire::Resource;
@@ -17,6 +17,11 @@ const ANY_ROLE: &str = "*";
 /// The messages of a list.
 pub(super) fn resources(messages: &[Message]) -> Result<Vec<Resource>, Error> {
     messages.iter().map(|one| read("Resource", &one.bytes)).collect()
+}
+
+/// The messages of a row.
+pub(super) fn resources_in(messages: &Messages<'_>) -> Result<Vec<Resource>, Error> {
+    each(messages).map(|bytes| read("Resource", bytes?)).collect()
 }
 
 /// Each resource as a piece.

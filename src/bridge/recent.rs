@@ -3,7 +3,6 @@
 //! again would be most of what a decision costs.
 
 use super::ffi::bridge::Messages;
-use super::message::{each, read};
 use super::pieces;
 use crate::error::Error;
 use crate::filter::Piece;
@@ -25,9 +24,7 @@ impl Recent {
     /// The bytes are no such messages.
     pub(super) fn read(&mut self, messages: &Messages<'_>) -> Result<(&[Resource], &[Piece]), Error> {
         if self.bytes != messages.bytes || self.ends != messages.ends {
-            let resources: Vec<Resource> = each(messages)
-                .map(|bytes| read("Resource", bytes?))
-                .collect::<Result<_, _>>()?;
+            let resources = pieces::resources_in(messages)?;
             *self = Self {
                 bytes: messages.bytes.to_vec(),
                 ends: messages.ends.to_vec(),

@@ -63,7 +63,7 @@ struct Totals {
 
 /// Runs it. Both allocators are told the same, and their cycles take turns, since a machine on which others run as well
 /// changes its speed within seconds, and no two processes find the same memory. In each second round the bare one is made
-/// first, since whoever is has the better memory, which is up to one in a hundred. That nothing was offered, or that something is missing in the end, is an error: the time of an allocator that
+/// first, since the first has the better memory and is faster by up to one in a hundred. That nothing was offered, or that something is missing in the end, is an error: the time of an allocator that
 /// does not work says nothing.
 pub fn once(
     options: &Options,
