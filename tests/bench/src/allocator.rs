@@ -2,9 +2,9 @@
 //! `bench allocator`: what `mesos_gpu_Allocator` costs the master beside the bare allocator that it decorates.
 //!
 //! Each process runs allocation cycles without a master (`testbed allocator-bench`), in turns of the module and the bare
-//! allocator, and gives one ratio. A cycle ends when the allocator's queue is drained, with what was given back processed. The
-//! processor time of Mesos's threads stands beside the elapsed time, since other programs on the machine change it less;
-//! where the machine is busy, the least of it is the figure to go by.
+//! allocator, and gives one ratio. A cycle ends when the allocator's queue is drained, with what was given back processed.
+//! The processor time of Mesos's threads, and the least of it, stand beside the elapsed time, since other programs on the
+//! machine change them less.
 
 mod options;
 mod report;

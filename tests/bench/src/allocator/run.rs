@@ -63,8 +63,10 @@ struct Totals {
 
 /// Runs it. Both allocators are told the same, and their cycles take turns, since a machine on which others run as well
 /// changes its speed within seconds, and no two processes find the same memory. In each second round the bare one is made
-/// first, since the first has the better memory and is faster by up to one in a hundred. That nothing was offered, or that something is missing in the end, is an error: the time of an allocator that
-/// does not work says nothing.
+/// first, since the first has the better memory and is faster by up to one in a hundred.
+///
+/// That nothing was offered, or that something is missing in the end, is an error: the time of an allocator that does not
+/// work says nothing.
 pub fn once(
     options: &Options,
     variant: Variant,

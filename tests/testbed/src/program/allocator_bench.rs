@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `testbed allocator-bench`: allocation cycles of one allocator in this process, in turns with Mesos's own if that is
-//! asked for, and what they took as JSON. It is a process of its own because neither an allocator nor a module ever leaves one.
+//! asked for, and what they took as JSON. It is a process of its own because neither an allocator nor a module ever leaves
+//! one.
 
 use std::str::FromStr;
 
