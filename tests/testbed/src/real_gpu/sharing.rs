@@ -125,7 +125,7 @@ fn visit(guests: &Framework, command: &str) -> Result<TaskUpdate, Error> {
         let task = Task::new(&id, command).resources(&SMALL).revocable(&GPU);
         guests.launch(&offer, &[task]).tried(tried)?;
         match guests.wait_state(&id, "TASK_RUNNING", PATIENCE) {
-            Err(error) if error.to_string().contains("are idle now and can take a guest") => {}
+            Err(error) if error.is_late_guest() => {}
             started => return started.tried(tried),
         }
     }

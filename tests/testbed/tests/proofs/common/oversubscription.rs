@@ -130,7 +130,7 @@ impl Shared {
                     return running;
                 }
                 // On a machine that is busy with others a look comes late now and then, and says less.
-                Err(error) if error.to_string().contains("are idle now and can take a guest") => {}
+                Err(error) if error.is_late_guest() => {}
                 Err(error) => panic!("{error}\n{}", self.cluster.agent.log()),
             }
         }
